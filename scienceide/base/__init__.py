@@ -1,0 +1,1 @@
+"""What every room may use: errors that name their culprit, paths, progress, quantities."""
