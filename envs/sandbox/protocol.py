@@ -109,7 +109,7 @@ class Sandbox(Protocol):
         stdin: bytes = b"",
         limits: Limits | None = None,
     ) -> CommandResult:
-        """Run a shell line (`str`, by `/bin/sh -c`... bash where there is one) or an argument vector.
+        """Run a shell line (`str`, by bash where the root has one, else sh) or an argument vector.
 
         The command and all it started are gone when this returns, whatever they did.
 
@@ -133,6 +133,13 @@ class Sandbox(Protocol):
 
     def changes(self) -> list[Change]:
         """What in the tree differs from its layers, sorted by path."""
+
+    def export(self, folder: Path, *, only_changes: bool = False) -> None:
+        """Copy the tree as it now stands into an empty host folder, usable as a layer afterwards.
+
+        Modification times (to the nanosecond), modes and symbolic links are kept: incremental builds
+        depend on them. `only_changes` copies new and modified files alone.
+        """
 
     def reset(self, layers: tuple[Path, ...] | None = None) -> None:
         """Kill everything inside and return to pristine; with `layers`, to that tree instead.
