@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 
 from scienceide.base.errors import TaskError
@@ -156,8 +156,8 @@ def _checked(edits: Sequence[Edit], lines: Sequence[str]) -> list[Edit]:
             raise _broken(edit, "the line is not the one that the defect was made for")
         if not 0 <= edit.span[0] <= edit.span[1] <= len(line):
             raise _broken(edit, f"the span {edit.span} does not lie in the line")
-    for first, second in zip(ordered, ordered[1:], strict=False):
-        if first.line == second.line and second.span[0] < first.span[1]:
+    for first, second in pairwise(ordered):
+        if first.line == second.line and (second.span[0] < first.span[1] or second.span == first.span):
             raise _broken(second, "two edits overlap")
     return ordered
 
