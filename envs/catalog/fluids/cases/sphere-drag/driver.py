@@ -1,0 +1,82 @@
+"""Drag of a smooth sphere: every published curve, the limit of creeping flow, and the settling balance."""
+
+import json
+import os
+
+import numpy as np
+from fluids.drag import drag_sphere, drag_sphere_methods, time_v_terminal_Stokes, v_terminal
+
+DEFAULTS = {
+    "re_low": 3.3e-3,
+    "re_high": 1.7e5,
+    "points": 26,
+    "diameters_m": [1.9e-4, 4.3e-4, 9.7e-4, 3.9e-3],
+    "solid_kg_m3": [1130.0, 2645.0, 7810.0],
+    "fluid_kg_m3": 998.3,
+    "viscosity_pa_s": 1.013e-3,
+}
+GRAVITY = 9.80665
+STABLE = ("Barati", "Clift", "Haider_Levenspiel", "Morrison", "Almedeij")
+"""Correlations whose curve covers the range of the settling balance smoothly."""
+
+
+def inputs():
+    """The defaults, with what the file named by `$CASE_INPUT` says laid over them."""
+    path = os.environ.get("CASE_INPUT")
+    if not path:
+        return DEFAULTS
+    with open(path, encoding="utf-8") as file:
+        return {**DEFAULTS, **json.load(file)}
+
+
+def force_balance(velocity, drag, diameter, solid, fluid):
+    """Drag over buoyant weight, minus one: zero when a sphere falls steadily."""
+    weight = (solid - fluid) * GRAVITY * np.pi * diameter**3 / 6.0
+    return drag * np.pi * diameter**2 / 4.0 * 0.5 * fluid * velocity**2 / weight - 1.0
+
+
+def settle(given):
+    """Steady velocities (sphere, correlation) and how far each is from balance."""
+    fluid, viscosity = given["fluid_kg_m3"], given["viscosity_pa_s"]
+    velocities, imbalance = [], []
+    for diameter in given["diameters_m"]:
+        for solid in given["solid_kg_m3"]:
+            row = [v_terminal(diameter, solid, fluid, viscosity, Method=name) for name in STABLE]
+            velocities.append(row)
+            drags = [
+                drag_sphere(fluid * v * diameter / viscosity, Method=n)
+                for n, v in zip(STABLE, row, strict=True)
+            ]
+            imbalance.append(
+                [force_balance(v, cd, diameter, solid, fluid) for v, cd in zip(row, drags, strict=True)]
+            )
+    return np.array(velocities), np.array(imbalance)
+
+
+def main():
+    given = inputs()
+    reynolds = np.geomspace(given["re_low"], given["re_high"], given["points"])
+    names = sorted(drag_sphere_methods(1.0, check_ranges=False))
+    curves = np.array([[drag_sphere(re, Method=name) for re in reynolds] for name in names])
+    chosen = np.array([drag_sphere(re) for re in reynolds])
+    creeping = np.array(
+        [[drag_sphere(re, Method=name) * re / 24.0 for re in (2.1e-5, 7.3e-5)] for name in STABLE]
+    )
+    velocities, imbalance = settle(given)
+    relaxation = [
+        time_v_terminal_Stokes(7e-8, solid, 1.2, 1.78e-5, V0=start, tol=1e-7)
+        for solid in given["solid_kg_m3"]
+        for start in (0.0, 0.13)
+    ]
+    np.savez(
+        "observables.npz",
+        drag=curves,
+        chosen_drag=chosen,
+        creeping_ratio=creeping,
+        terminal_velocity=velocities,
+        imbalance=imbalance,
+        relaxation_time=np.array(relaxation),
+    )
+
+
+main()

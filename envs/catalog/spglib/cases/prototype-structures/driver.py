@@ -1,0 +1,93 @@
+"""Space group, point group and site symmetry of textbook crystal structures, each seen in a skewed setting."""
+
+import json
+import os
+
+import numpy as np
+import spglib
+
+DEFAULTS = {
+    "skew": [[1, 1, 0], [0, 1, 1], [0, 0, 1]],
+    "origin": [0.137, 0.291, 0.419],
+    "axis": [0.36, -0.48, 0.8],
+    "angle_deg": 37.0,
+    "symprec": 1e-4,
+}
+CENTRINGS = {
+    "P": [[0, 0, 0]],
+    "A": [[0, 0, 0], [0, 0.5, 0.5]],
+    "I": [[0, 0, 0], [0.5, 0.5, 0.5]],
+    "F": [[0, 0, 0], [0, 0.5, 0.5], [0.5, 0, 0.5], [0.5, 0.5, 0]],
+    "R": [[0, 0, 0], [2 / 3, 1 / 3, 1 / 3], [1 / 3, 2 / 3, 2 / 3]],
+}
+
+
+def inputs():
+    """The defaults, with what the file named by `$CASE_INPUT` says laid over them."""
+    path = os.environ.get("CASE_INPUT")
+    if not path:
+        return DEFAULTS
+    with open(path, encoding="utf-8") as file:
+        return {**DEFAULTS, **json.load(file)}
+
+
+def basis(a, b, c, alpha, beta, gamma):
+    """Basis vectors as rows from lengths and angles (degrees)."""
+    ca, cb, cg = np.cos(np.radians([alpha, beta, gamma]))
+    sg = np.sin(np.radians(gamma))
+    cx, cy = cb, (ca - cb * cg) / sg
+    return np.array([[a, 0, 0], [b * cg, b * sg, 0], [c * cx, c * cy, c * np.sqrt(1 - cx**2 - cy**2)]])
+
+
+def turn(axis, degrees):
+    """Rotation matrix about an axis (Rodrigues)."""
+    x, y, z = np.array(axis) / np.linalg.norm(axis)
+    k = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    t = np.radians(degrees)
+    return np.eye(3) + np.sin(t) * k + (1 - np.cos(t)) * k @ k
+
+
+def crystal(entry, given):
+    """The structure with another basis of the same lattice, another origin and another orientation."""
+    lattice = basis(*entry["cell"])
+    shifts = np.array(CENTRINGS[entry["centring"]])
+    sites = np.array(entry["sites"])
+    points = (sites[:, None, 1:] + shifts[None]).reshape(-1, 3)
+    numbers = np.repeat(sites[:, 0].astype(int), len(shifts))
+    skew = np.array(given["skew"])
+    moved = (points + np.array(given["origin"])) @ np.linalg.inv(skew)
+    return skew @ lattice @ turn(given["axis"], given["angle_deg"]).T, moved % 1.0, numbers
+
+
+def orbits(labels):
+    """Sizes of the sets of equivalent atoms, sorted."""
+    return sorted(np.unique(labels, return_counts=True)[1].tolist())
+
+
+def main():
+    given = inputs()
+    with open("structures.json", encoding="utf-8") as file:
+        structures = json.load(file)
+    rows, operations, sizes, letters, sites = [], [], [], [], []
+    for entry in structures.values():
+        cell = crystal(entry, given)
+        found = spglib.get_symmetry_dataset(cell, symprec=given["symprec"])
+        rows.append([found.number, found.hall_number])
+        proper = int(sum(np.linalg.det(r) > 0 for r in found.rotations))
+        operations.append([len(found.rotations), proper, len(np.unique(found.mapping_to_primitive))])
+        sizes.append(
+            ",".join(map(str, orbits(found.equivalent_atoms) + orbits(found.crystallographic_orbits)))
+        )
+        letters.append("".join(sorted(found.wyckoffs)))
+        sites.append(found.pointgroup + ": " + " ".join(sorted(set(found.site_symmetry_symbols))))
+    np.savez(
+        "observables.npz",
+        space_group=np.array(rows),
+        operations=np.array(operations),
+        orbit_sizes=np.array(sizes),
+        wyckoff_letters=np.array(letters),
+        site_symmetry=np.array(sites),
+    )
+
+
+main()
