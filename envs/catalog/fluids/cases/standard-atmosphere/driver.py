@@ -7,11 +7,11 @@ import numpy as np
 from fluids.atmosphere import ATMOSPHERE_1976, airmass
 
 DEFAULTS = {
-    "heights_m": [-310.0, 1730.0, 7410.0, 13300.0, 17900.0, 24700.0, 29100.0, 36400.0, 44300.0, 49100.0, 58800.0,
-                  67300.0, 78100.0, 84900.0],
+    "heights_m": [-310.0, 1730.0, 7410.0, 13300.0, 17900.0, 24700.0, 29100.0, 36400.0, 44300.0, 49100.0]
+    + [58800.0, 67300.0, 78100.0, 84900.0],
     "offset_k": 11.7,
     "angles_deg": [83.0, 57.0, 31.0],
-}  # fmt: skip
+}
 GAS_CONSTANT = 8.31432
 AIR = 0.0289644
 LAYER_TOPS = (11000.0, 20000.0, 32000.0, 47000.0, 51000.0, 71000.0)
@@ -44,7 +44,7 @@ def pressure_gradient(height, step=25.0):
 
 
 def jump(geopotential):
-    """Relative jump of temperature and pressure across a layer's top; a centimetre apart, so small but not zero."""
+    """Relative change of temperature and pressure over the centimetre around a layer's top."""
     height = EARTH * geopotential / (EARTH - geopotential)
     below, above = ATMOSPHERE_1976(height - 5e-3), ATMOSPHERE_1976(height + 5e-3)
     return [above.T / below.T - 1.0, above.P / below.P - 1.0]

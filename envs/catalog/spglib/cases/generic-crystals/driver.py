@@ -6,13 +6,9 @@ import os
 import numpy as np
 import spglib
 
-DEFAULTS = {
-    "hall_numbers": [1, 2, 4, 9, 18, 30, 39, 61, 72, 90, 109, 116, 125, 130, 134, 149, 164, 182, 203, 215, 227, 239, 263,
-                     275, 284, 297, 310, 322, 334, 337, 349, 353, 357, 366, 376, 390, 400, 410, 418, 430, 433, 436, 440,
-                     447, 452, 458, 463, 470, 479, 485, 489, 493, 497, 501, 507, 510, 515],
-    "seed": 417,
-    "symprec": 1e-4,
-}  # fmt: skip
+DEFAULTS = {"first_hall": 2, "stride": 9, "seed": 417, "symprec": 1e-4}
+HALL_SYMBOLS = 530
+"""So many settings of the 230 space groups are tabulated."""
 
 
 def inputs():
@@ -55,7 +51,7 @@ def change_setting(lattice, positions, random):
 
 
 def standard_residual(cell, found):
-    """Largest distance (fractional) between an atom carried to the standard setting and the atom it maps to."""
+    """Largest fractional distance from atoms carried to the standard setting to those they map to."""
     _, positions, _ = cell
     moved = positions @ found.transformation_matrix.T + found.origin_shift
     target = found.std_positions
@@ -71,7 +67,7 @@ def main():
     given = inputs()
     random = np.random.default_rng(given["seed"])
     groups, halls, orders, residuals, volumes = [], [], [], [], []
-    for hall in given["hall_numbers"]:
+    for hall in range(given["first_hall"], HALL_SYMBOLS + 1, given["stride"]):
         table = spglib.get_symmetry_from_database(hall)
         lattice = invariant_lattice(table["rotations"], random)
         positions, kinds = grow(table["rotations"], table["translations"], random)

@@ -1,4 +1,4 @@
-"""Irreducible points of Brillouin-zone meshes: counts, weights, and integrals that symmetry must not change."""
+"""Irreducible points of Brillouin-zone meshes: counts, and integrals that symmetry must not change."""
 
 import json
 import os
@@ -12,16 +12,20 @@ DEFAULTS = {
     "harmonics": [[1, 0, 0], [1, 1, 0], [1, -1, 2], [2, 1, -1]],
 }
 GRAPHITE = [[2.46, 0, 0], [-1.23, 1.23 * np.sqrt(3), 0], [0, 0, 6.71]]
-STRUCTURES = {
-    "simple cubic": (np.eye(3) * 3.35, [[0, 0, 0]], [84]),
-    "face-centred": ((np.ones((3, 3)) - np.eye(3)) * 1.805, [[0, 0, 0]], [29]),
-    "diamond": ((np.ones((3, 3)) - np.eye(3)) * 2.715, [[0, 0, 0], [0.25, 0.25, 0.25]], [14, 14]),
-    "body-centred tetragonal": (np.diag([3.25, 3.25, 4.95]), [[0, 0, 0], [0.5, 0.5, 0.5]], [49, 49]),
-    "graphite": (GRAPHITE, [[0, 0, 0.25], [0, 0, 0.75], [1 / 3, 2 / 3, 0.25], [2 / 3, 1 / 3, 0.75]], [6] * 4),
-    "selenium": ([[4.37, 0, 0], [-2.185, 2.185 * np.sqrt(3), 0], [0, 0, 4.95]],
-                 [[0.225, 0, 1 / 3], [0, 0.225, 2 / 3], [0.775, 0.775, 0]], [34] * 3),
-    "polar monoclinic": ([[5.1, 0, 0], [0, 6.3, 0], [-1.3, 0, 4.9]], [[0.11, 0.23, 0.31], [0.11, 0.77, 0.31], [0.4, 0, 0.2]], [1, 1, 2]),
-}  # fmt: skip
+SELENIUM = [[4.37, 0, 0], [-2.185, 2.185 * np.sqrt(3), 0], [0, 0, 4.95]]
+MONOCLINIC = [[5.1, 0, 0], [0, 6.3, 0], [-1.3, 0, 4.9]]
+FACE_CENTRED = np.ones((3, 3)) - np.eye(3)
+STRUCTURES = (
+    (np.eye(3) * 3.35, [[0, 0, 0]], [84]),
+    (FACE_CENTRED * 1.805, [[0, 0, 0]], [29]),
+    (FACE_CENTRED * 2.715, [[0, 0, 0], [0.25, 0.25, 0.25]], [14, 14]),
+    (np.diag([3.25, 3.25, 4.95]), [[0, 0, 0], [0.5, 0.5, 0.5]], [49, 49]),
+    (GRAPHITE, [[0, 0, 0.25], [0, 0, 0.75], [1 / 3, 2 / 3, 0.25], [2 / 3, 1 / 3, 0.75]], [6] * 4),
+    (SELENIUM, [[0.225, 0, 1 / 3], [0, 0.225, 2 / 3], [0.775, 0.775, 0]], [34] * 3),
+    (MONOCLINIC, [[0.11, 0.23, 0.31], [0.11, 0.77, 0.31], [0.4, 0, 0.2]], [1, 1, 2]),
+)
+"""Polonium, copper, silicon, indium, graphite, selenium and a polar monoclinic crystal, as primitive cells
+but for indium."""
 
 
 def inputs():
@@ -48,7 +52,7 @@ def average(points, weights, star):
 def main():
     given = inputs()
     counts, moved, differences, reversal = [], [], [], []
-    for lattice, positions, numbers in STRUCTURES.values():
+    for lattice, positions, numbers in STRUCTURES:
         cell = (np.array(lattice), positions, numbers)
         rotations = spglib.get_symmetry_dataset(cell, symprec=1e-5).rotations
         for mesh in given["meshes"]:

@@ -70,8 +70,8 @@ def main():
     special = [np.array(p) @ np.array(c) for p in BRAVAIS for c in CONVENTIONAL]
     metrics, changes, orders, broken = [], [], [], []
     for start in [*generic, *special]:
-        start = start if np.linalg.det(start) > 0 else -start
-        lattice = skew(random, given["steps"]) @ start
+        handed = start if np.linalg.det(start) > 0 else -start
+        lattice = skew(random, given["steps"]) @ handed
         reduced = spglib.niggli_reduce(lattice, eps=given["eps"])
         change = reduced @ np.linalg.inv(lattice)
         metrics.append(gram(reduced))

@@ -1,4 +1,4 @@
-"""Space group, point group and site symmetry of textbook crystal structures, each seen in a skewed setting."""
+"""Space group and site symmetry of textbook crystal structures, each seen in a skewed setting."""
 
 import json
 import os
