@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from scienceide.verifiers import Verdict
@@ -50,3 +50,9 @@ class EpisodeRecord:
     def reward(self) -> float | None:
         """The verdict's reward; None where the episode is ungraded."""
         return None if self.verdict is None else self.verdict.reward
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything, as JSON-serialisable values."""
+        data = asdict(self)
+        data["verdict"] = None if self.verdict is None else self.verdict.model_dump(mode="json")
+        return data
