@@ -113,9 +113,7 @@ def prepare(
     return Pristine(environment, provider, root, final / "tree", source, key, log)
 
 
-def references(
-    pristine: Pristine, specs: Iterable[RunSpec], progress: Progress | None = None
-) -> Mapping[str, CaseRun]:
+def references(pristine: Pristine, specs: Iterable[RunSpec], progress: Progress | None = None) -> Mapping[str, CaseRun]:
     """The outputs of the pristine code for each run, by run id; each is computed once and kept on disk.
 
     Raises:
@@ -142,9 +140,7 @@ def references(
     return found
 
 
-def _build(
-    sandbox: Sandbox, environment: Environment, log: Path, progress: Progress, extra: Mapping[str, str]
-) -> None:
+def _build(sandbox: Sandbox, environment: Environment, log: Path, progress: Progress, extra: Mapping[str, str]) -> None:
     """Run the build commands, keeping a log of all of them."""
     commands = (*environment.build.commands, _CLEAN)
     text = ""
@@ -178,11 +174,7 @@ def _build_limits(limits: Limits) -> Limits:
 
 
 def _failure(environment: Environment, command: str, result: CommandResult, log: Path) -> str:
-    how = (
-        f"was stopped by its {result.killed_by} limit"
-        if result.killed_by
-        else f"ended with {result.exit_code}"
-    )
+    how = f"was stopped by its {result.killed_by} limit" if result.killed_by else f"ended with {result.exit_code}"
     last = "\n".join(f"  {line}" for line in result.text.rstrip().splitlines()[-LOG_LINES:])
     return f"{environment.name}: the build command {command!r} {how}; the whole log is {log}; it ends\n{last}"
 
@@ -193,9 +185,7 @@ def _export(sandbox: Sandbox, folder: Path) -> None:
         sandbox.export(folder)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise UserError(
-                f"The disk that holds the cache {cache_dir()} is full; nothing was kept."
-            ) from None
+            raise UserError(f"The disk that holds the cache {cache_dir()} is full; nothing was kept.") from None
         raise
 
 
