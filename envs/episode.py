@@ -155,7 +155,7 @@ class Episode:
     def _view(self, path: str, start: int = 1, end: int | None = None) -> Observation:
         sandbox = self._need()
         listing = sandbox.run(["ls", "-1Ap", "--", path])
-        if not path or (listing.exit_code == 0 and not listing.text.strip() == path):
+        if not path or (listing.exit_code == 0 and listing.text.strip() != path):
             return Observation(listing.text[: self.limits.observation] or "(empty)", listing.exit_code)
         try:
             text = sandbox.read(path, VIEW_BYTES).decode("utf-8", "replace")

@@ -75,6 +75,9 @@ def building(final: Path) -> Iterator[Path | None]:
         if final.exists():
             yield None
             return
+        for stale in final.parent.glob(f".{final.name}.?*"):
+            if stale.is_dir():  # of a process that was killed: nobody else can hold the lock
+                shutil.rmtree(stale, ignore_errors=True)
         scratch = Path(tempfile.mkdtemp(dir=final.parent, prefix=f".{final.name}."))
         scratch.chmod(0o755)
         try:
