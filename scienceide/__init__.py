@@ -1,1 +1,34 @@
-"""ScienceIDE."""
+"""ScienceIDE: scientific code as verified training grounds for agents.
+
+    import scienceide as si
+
+    si.environments()                               # what there is
+    env = si.make("fluids/…", sandbox="auto")       # a gymnasium.Env
+    run = si.train(model="smollm2-135m", algorithm="grpo", steps=4)   # returns at once
+    run.watch(); run.metrics; run.plot()
+
+Everything is imported when first used, so that `import scienceide` itself costs milliseconds.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from scienceide.api import RunHandle, environments, evaluate, make, runs, tasks, train
+
+__version__ = "0.1.0"
+
+__all__ = ["RunHandle", "__version__", "environments", "evaluate", "make", "runs", "tasks", "train"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        import scienceide.api
+
+        return getattr(scienceide.api, name)
+    raise AttributeError(f"module 'scienceide' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

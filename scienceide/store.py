@@ -163,6 +163,12 @@ class Store:
             session.commit()
             return Run(self._engine, row.id, Path(row.folder))
 
+    def hand_over(self, run: str, pid: int) -> None:
+        """Say that another process, just started, will write the run."""
+        with Session(self._engine) as session:
+            session.execute(update(_Run).where(_Run.id == run).values(pid=pid))
+            session.commit()
+
     def runs(self) -> list[RunInfo]:
         """All runs, the newest first."""
         with Session(self._engine) as session:
@@ -298,4 +304,8 @@ def _alive(pid: int) -> bool:
         return False
     except PermissionError:
         return True
-    return True
+    try:
+        # A killed child that nobody has waited for is still there to signals, but it is dead.
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return True

@@ -1,0 +1,5 @@
+"""`python -m scienceide`."""
+
+from scienceide.cli import main
+
+main()
