@@ -30,6 +30,9 @@ class Candidate:
     edit: Edit
     function: str
     derivable: bool
+    """Whether its fix follows from the code's own documentation or from a formula, not from recall alone."""
+    statement: int
+    """First line of the statement that the edit lies in."""
 
     @property
     def lineage(self) -> str:
@@ -59,16 +62,16 @@ def candidates(source: str, language: str, file: str) -> list[Candidate]:
     root = parser_of(language).parse(data).root_node
     lines = source.split("\n")
     found: dict[tuple[int, tuple[int, int], str], Candidate] = {}
-    for proposal, function in _walk(root, Place(GRAMMARS[language], ""), ""):
+    for proposal, function, statement in _walk(root, Place(GRAMMARS[language], ""), ""):
         edit = _edit(proposal, data, lines, file)
         if edit is not None:
             key = (edit.line, edit.span, edit.new)
-            found.setdefault(key, Candidate(edit, function, proposal.derivable))
+            found.setdefault(key, Candidate(edit, function, proposal.derivable, statement))
     return [found[key] for key in sorted(found)]
 
 
-def _walk(node: Node, place: Place, function: str) -> Iterator[tuple[Proposal, str]]:
-    """Proposals below `node` with the function they lie in; without recursion deeper than the code's own."""
+def _walk(node: Node, place: Place, function: str) -> Iterator[tuple[Proposal, str, int]]:
+    """Proposals below `node`, each with the function and the first line of the statement it lies in."""
     if is_pruned(node, place.grammar):
         return
     if node.type in place.grammar.functions:
@@ -78,13 +81,15 @@ def _walk(node: Node, place: Place, function: str) -> Iterator[tuple[Proposal, s
     elif function:
         for operator in OPERATORS:
             for proposal in operator(node, place):
-                yield proposal, function
+                yield proposal, function, place.statement
     for child in node.children:
         yield from _walk(child, _place_of_child(node, child, place), function)
 
 
 def _place_of_child(node: Node, child: Node, place: Place) -> Place:
     grammar = place.grammar
+    if child.type.endswith(("_statement", "_clause", "declaration")):
+        place = dataclasses.replace(place, statement=child.start_point.row + 1)
     if node.type in grammar.subscript and child != node.children[0] and child.is_named:
         return dataclasses.replace(place, in_index=True)
     if node.type in grammar.call and child.type == "argument_list":

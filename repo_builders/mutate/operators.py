@@ -44,6 +44,8 @@ class Place:
     """Docstring and comments of the enclosing function."""
     in_index: bool = False
     in_loop_head: bool = False
+    statement: int = 1
+    """First line of the innermost statement or clause."""
 
 
 Operator = Callable[[Node, Place], Iterator[Proposal]]

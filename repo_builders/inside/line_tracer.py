@@ -1,0 +1,43 @@
+"""Records which Python lines below $TRACE_TREE run, into $TRACE_FOLDER; loaded as `sitecustomize`."""
+
+import atexit
+import json
+import os
+import sys
+
+TREE = os.environ.get("TRACE_TREE", "/work").rstrip("/") + "/"
+FOLDER = os.environ.get("TRACE_FOLDER", "/tmp/line-trace/out")
+_seen = {}
+_left = {}
+
+
+def _local(frame, event, _):
+    """Trace the lines of one frame until all lines of its code have been seen."""
+    code = frame.f_code
+    if event == "line":
+        _seen[code.co_filename].add(frame.f_lineno)
+        _left[code].discard(frame.f_lineno)
+    return _local if _left[code] else None
+
+
+def _global(frame, _event, _):
+    """Follow a new frame if it runs code of the tree that has unseen lines."""
+    code = frame.f_code
+    if not code.co_filename.startswith(TREE):
+        return None
+    _seen.setdefault(code.co_filename, set()).add(frame.f_lineno)
+    if code not in _left:
+        _left[code] = {line for _, _, line in code.co_lines() if line}
+    return _local if _left[code] else None
+
+
+def _dump():
+    sys.settrace(None)
+    os.makedirs(FOLDER, exist_ok=True)
+    lines = {name[len(TREE) :]: sorted(numbers) for name, numbers in _seen.items()}
+    with open(os.path.join(FOLDER, f"{os.getpid()}.json"), "w", encoding="utf-8") as out:
+        out.write(json.dumps(lines) + "\n")
+
+
+atexit.register(_dump)
+sys.settrace(_global)

@@ -1,0 +1,123 @@
+"""Runs inside the agent's sandbox: searches its whole file system for given texts. Standard library only.
+
+Reads one JSON object from stdin: `roots` to walk, `skip` prefixes, `needles` (each an id and a `text`
+without white space, with the `spaced` original and `before` and `after`, its neighbours), `modules` (each an id, a
+file and the source it should have) and `digests` (SHA-256 by size of what must not be there).
+Prints one JSON object: `hits`, and `files` and `bytes` searched.
+"""
+
+import bz2
+import gzip
+import hashlib
+import io
+import json
+import lzma
+import marshal
+import os
+import re
+import stat
+import sys
+import zipfile
+import zlib
+
+LARGEST = 256 * 2**20
+_PACKED = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ", lzma.open))
+
+
+def files_below(roots, skip):
+    """Paths of all regular files, each once, links not followed."""
+    for root in roots:
+        for folder, folders, names in os.walk(root):
+            folders[:] = sorted(f for f in folders if not os.path.join(folder, f).startswith(skip))
+            for name in sorted(names):
+                path = os.path.join(folder, name)
+                try:
+                    status = os.lstat(path)
+                except OSError:
+                    continue
+                if stat.S_ISREG(status.st_mode) and status.st_size <= LARGEST:
+                    yield path
+
+
+def contents(path, data):
+    """The file's bytes, and those of everything packed in it, with names."""
+    yield path, data
+    if data[:4] == b"PK\x03\x04":
+        try:
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                for info in archive.infolist():
+                    if info.file_size <= LARGEST:
+                        yield f"{path}!{info.filename}", archive.read(info)
+        except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError):
+            return
+    for magic, opener in _PACKED:
+        if data.startswith(magic):
+            try:
+                with opener(io.BytesIO(data)) as stream:
+                    yield f"{path}!", stream.read(LARGEST)
+            except (OSError, EOFError, lzma.LZMAError, zlib.error):
+                return
+
+
+def anchor(text):
+    """A word of a needle that occurs as it stands in anything that holds it, however that is spaced."""
+    return max(re.findall(r"[\w.]+", text) or [text], key=len).encode()
+
+
+def text_hits(name, data, needles, anchors):
+    """Needles found in `data`, and whether a neighbouring line stands beside them too."""
+    present = [n for n in needles if anchors[n["id"]] in data]
+    if not present:
+        return
+    bare = b"".join(data.split())
+    for needle in present:
+        text = needle["text"].encode()
+        count = bare.count(text)
+        if count:
+            before, after = needle["before"].encode(), needle["after"].encode()
+            beside = bool(before and before + text in bare) or bool(after and text + after in bare)
+            yield {"kind": "text", "id": needle["id"], "path": name, "count": count, "context": beside}
+
+
+def module_hits(name, data, modules):
+    """Compiled Python of a module that is not what its present source compiles to."""
+    if not name.endswith((".pyc", ".pyo")):
+        return
+    for module in modules:
+        if module["file"].encode() not in data:
+            continue
+        try:
+            code = marshal.loads(data[16:])
+            same = code == compile(module["source"], code.co_filename, "exec", dont_inherit=True)
+        except (ValueError, EOFError, TypeError, SyntaxError):
+            same = False
+        if not same:
+            yield {"kind": "bytecode", "id": module["id"], "path": name, "count": 1, "context": True}
+
+
+def main():
+    """Search, and print what was found."""
+    job = json.load(sys.stdin)
+    anchors = {n["id"]: anchor(n["spaced"]) for n in job["needles"]}
+    digests = job["digests"]
+    sizes = {size for size, _ in digests}
+    wanted = {digest for _, digest in digests}
+    hits, files, size = [], 0, 0
+    for path in files_below(job["roots"], tuple(job["skip"])):
+        try:
+            with open(path, "rb") as stream:
+                data = stream.read()
+        except OSError:
+            continue
+        files += 1
+        size += len(data)
+        if len(data) in sizes and hashlib.sha256(data).hexdigest() in wanted:
+            hits.append({"kind": "product", "id": "", "path": path, "count": 1, "context": True})
+        for name, part in contents(path, data):
+            hits.extend(text_hits(name, part, job["needles"], anchors))
+            hits.extend(module_hits(name, part, job["modules"]))
+    json.dump({"hits": hits, "files": files, "bytes": size}, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

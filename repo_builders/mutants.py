@@ -1,0 +1,160 @@
+"""Running mutants cheaply: one warm sandbox, only the runs that reach the mutated line, each kept on disk.
+
+A mutant that was measured before, in this process or one that was killed, costs reading a file.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from scienceide.base.paths import cache_dir, content_hash, write_atomically
+from scienceide.envs.defects import broken_files, reader
+from scienceide.envs.formats import Defect
+from scienceide.envs.grading import Measured, describe_end, put, rebuild
+from scienceide.envs.running import RunSpec, run_case
+from scienceide.envs.sandbox.protocol import Sandbox
+from scienceide.envs.workshop import ReadyEnvironment
+from scienceide.repo_builders.coverage import Coverage
+from scienceide.repo_builders.mutate import Candidate
+from scienceide.verifiers import Outputs, read_outputs
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One candidate as it ran. `died` says why it is of no use at all, if it is not."""
+
+    candidate: Candidate
+    measured: Measured
+    died: str = ""
+    """The gate that it failed: `reached`, `builds` or `halts`; empty when it ran."""
+
+    @property
+    def defect(self) -> Defect:
+        """The candidate in the task format."""
+        return Defect(edits=(self.candidate.edit,))
+
+
+@dataclass(frozen=True)
+class _Ran:
+    """What one run of a mutant left: its output files by name, and how it failed, if it did."""
+
+    files: Mapping[str, bytes]
+    failure: str
+    cpu_s: float
+    hung: bool
+
+
+class MutantRunner:
+    """Measures mutants of one environment, one at a time, in a sandbox that is reset in between."""
+
+    def __init__(self, ready: ReadyEnvironment, coverage: Coverage) -> None:
+        self._ready = ready
+        self._coverage = coverage
+        self._specs = {spec.id: spec for spec in ready.specs}
+        self._read = reader(ready.pristine.layer)
+        self._sandbox: Sandbox | None = None
+        files = {name: ready.pristine.environment.case_files(name) for name in ready.pristine.environment.cases}
+        digests = {name: {p: content_hash(d.hex()) for p, d in case.items()} for name, case in files.items()}
+        inputs = {spec.id: [spec.case.command, dict(spec.inputs)] for spec in ready.specs}
+        self._key = content_hash(1, ready.pristine.key, digests, inputs)
+
+    def measure(self, candidate: Candidate) -> Mutant:
+        """Run what reaches the candidate's statement; everything else keeps its reference outputs.
+
+        Raises:
+            TaskError: the candidate does not fit the source.
+            SandboxError: the sandbox failed.
+        """
+        edit = candidate.edit
+        runs = self._coverage.reaching(edit.file, candidate.statement, edit.line)
+        if not runs:
+            return Mutant(candidate, self._as_measured({}), died="reached")
+        path = self._path(candidate)
+        ran = _load(path) if path.is_file() else None
+        if ran is None:
+            ran = self._run(candidate, [self._specs[run] for run in runs])
+            _save(path, ran)
+        if not ran:
+            return Mutant(candidate, self._as_measured({}), died="builds")
+        hung = any(r.hung for r in ran.values())
+        return Mutant(candidate, self._as_measured(ran), died="halts" if hung else "")
+
+    def close(self) -> None:
+        """End the sandbox."""
+        if self._sandbox is not None:
+            self._sandbox.close()
+            self._sandbox = None
+
+    def __enter__(self) -> MutantRunner:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _path(self, candidate: Candidate) -> Path:
+        return cache_dir("mutants", self._key) / f"{content_hash(candidate.edit.model_dump(mode='json'))}.json"
+
+    def _run(self, candidate: Candidate, specs: Iterable[RunSpec]) -> dict[str, _Ran]:
+        """Outputs by run; none at all where the mutant does not build. Stops at a run that hangs."""
+        environment = self._ready.pristine.environment
+        contents = broken_files(Defect(edits=(candidate.edit,)), self._read)
+        if self._sandbox is None:
+            self._sandbox = self._ready.pristine.provider.acquire(self._ready.pristine.spec(purpose="build"))
+        ran: dict[str, _Ran] = {}
+        put(self._sandbox, contents)
+        built = rebuild(self._sandbox, environment, list(contents))
+        if built is None or built.exit_code == 0:
+            for spec in specs:
+                run = run_case(self._sandbox, environment, spec)
+                failure = "" if run.result.exit_code == 0 else describe_end(run.result)
+                hung = run.result.killed_by in ("cpu", "wall")
+                ran[spec.id] = _Ran(run.files, failure, run.result.cpu_s, hung)
+                if hung:
+                    break
+        self._sandbox.reset()
+        return ran
+
+    def _as_measured(self, ran: Mapping[str, _Ran]) -> Measured:
+        outputs: dict[str, Outputs] = dict(self._ready.references)
+        for run, result in ran.items():
+            outputs[run] = read_outputs(result.files, self._specs[run].case.observables)
+        return Measured(
+            outputs=outputs,
+            failures={run: result.failure for run, result in ran.items() if result.failure},
+            cpu_s=sum(result.cpu_s for result in ran.values()),
+            wall_s=0.0,
+        )
+
+
+def _save(path: Path, ran: Mapping[str, _Ran]) -> None:
+    data = {
+        run: {
+            "files": {name: base64.b64encode(content).decode() for name, content in result.files.items()},
+            "failure": result.failure,
+            "cpu_s": result.cpu_s,
+            "hung": result.hung,
+        }
+        for run, result in ran.items()
+    }
+    write_atomically(path, json.dumps(data))
+
+
+def _load(path: Path) -> dict[str, _Ran]:
+    data: dict[str, dict[str, Any]] = json.loads(path.read_text())
+    return {
+        run: _Ran(
+            {name: base64.b64decode(content) for name, content in result["files"].items()},
+            result["failure"],
+            result["cpu_s"],
+            result["hung"],
+        )
+        for run, result in data.items()
+    }
