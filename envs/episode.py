@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from scienceide.base.errors import SandboxError, VerifierError
+from scienceide.envs.catalog import LoadedEnvironment
 from scienceide.envs.grading import Measured, describe_end, rebuild
 from scienceide.envs.patch import Patch, collect, is_editable
 from scienceide.envs.record import Termination
@@ -82,7 +83,7 @@ class Episode:
             self._sandbox = self._shop.provider.acquire(self.task.sandbox_spec())
         else:
             self._sandbox.reset()
-        self._show_cases(self._sandbox)
+        show_cases(self._sandbox, self.task.task.environment)
         self.seconds["reset"] += time.perf_counter() - started
         hints = self.task.task.task.hints
         if hint is None or not hints:
@@ -230,16 +231,16 @@ class Episode:
             raise SandboxError("The episode has not been started, or is closed.")
         return self._sandbox
 
-    def _show_cases(self, sandbox: Sandbox) -> None:
-        """Put the visible cases' files where the agent may read them; `check` uses copies of its own."""
-        environment = self.task.task.environment
-        for name, case in environment.cases.items():
-            if case.visible:
-                for path, data in environment.case_files(name).items():
-                    sandbox.write(f"/tmp/visible/{name}/{path}", data)
-
 
 _ACTIONS: Mapping[str, Any] = {name: getattr(Episode, f"_{name}") for name in TOOLS}
+
+
+def show_cases(sandbox: Sandbox, environment: LoadedEnvironment) -> None:
+    """Put the visible cases' files where the agent may read them; `check` uses copies of its own."""
+    for name, case in environment.cases.items():
+        if case.visible:
+            for path, data in environment.case_files(name).items():
+                sandbox.write(f"/tmp/visible/{name}/{path}", data)
 
 
 def how_to_act(task: ReadyTask) -> str:

@@ -149,9 +149,7 @@ def find_sdist(name: str, version: str | None, index: Index) -> Sdist:
         if sdist.version == wanted:
             return sdist
     known = ", ".join(str(s.version) for s in sorted(sdists, key=lambda s: s.version)[-5:])
-    raise UserError(
-        f"{name}: the index has no source archive of version {version}; newest: {known or 'none'}."
-    )
+    raise UserError(f"{name}: the index has no source archive of version {version}; newest: {known or 'none'}.")
 
 
 def folder_sha256(folder: Path) -> str:
@@ -275,9 +273,7 @@ def _fetch_folder(source: Source, base: Path | None) -> Path:
         raise UserError(f"{folder} has changed: its sha256 is {got}, but {source.sha256} is pinned; refused.")
     with building(final) as scratch:
         if scratch is not None:
-            shutil.copytree(
-                folder, scratch, symlinks=True, dirs_exist_ok=True, ignore=shutil.ignore_patterns(*IGNORED)
-            )
+            shutil.copytree(folder, scratch, symlinks=True, dirs_exist_ok=True, ignore=shutil.ignore_patterns(*IGNORED))
     return final
 
 

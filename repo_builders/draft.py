@@ -1,0 +1,38 @@
+"""A task before it has passed its gates, and what it is tried on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from scienceide.envs.defects import broken_files
+from scienceide.envs.formats import Defect, Task
+from scienceide.envs.workshop import ReadyEnvironment, Workshop
+from scienceide.repo_builders.mutate import Candidate
+
+
+@dataclass(frozen=True)
+class Draft:
+    """All files of a task, in memory."""
+
+    name: str
+    candidate: Candidate
+    defect: Defect
+    task: Task
+    instruction: str
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where drafts are tried: a workshop and the built environment."""
+
+    shop: Workshop
+    ready: ReadyEnvironment
+
+    def pristine_bytes(self, file: str) -> bytes:
+        """A file of the pristine tree."""
+        return (self.ready.pristine.layer / file).read_bytes()
+
+    def initial(self, draft: Draft) -> Mapping[str, bytes]:
+        """The files that the draft's defect changes, as an agent would find them."""
+        return broken_files(draft.defect, self.pristine_bytes)
