@@ -7,8 +7,7 @@ import numpy as np
 from fluids.atmosphere import ATMOSPHERE_1976, airmass
 
 DEFAULTS = {
-    "heights_m": [-310.0, 1730.0, 7410.0, 13300.0, 17900.0, 24700.0, 29100.0, 36400.0, 44300.0, 49100.0]
-    + [58800.0, 67300.0, 78100.0, 84900.0],
+    "heights_m": [-310, 1730, 7410, 13300, 17900, 24700, 29100, 36400, 44300, 49100, 58800, 67300, 78100, 84900],
     "offset_k": 11.7,
     "angles_deg": [83.0, 57.0, 31.0],
 }
@@ -59,8 +58,7 @@ def main():
     weight = np.array([a.rho * a.g for a in standard])
     kappa = np.array([a.rho * a.v_sonic**2 / a.P for a in standard])
     drops = [
-        ATMOSPHERE_1976.pressure_integral(t, p, dh)
-        for t, p, dh in ((288.6, 84100.0, 31.0), (270.2, 61000.0, 440.0))
+        ATMOSPHERE_1976.pressure_integral(t, p, dh) for t, p, dh in ((288.6, 84100.0, 31.0), (270.2, 61000.0, 440.0))
     ]
     np.savez(
         "observables.npz",

@@ -39,9 +39,7 @@ def inputs():
 
 def symmetrised(harmonic, rotations):
     """The star of a plane wave in reciprocal space: a function with the crystal's own symmetry."""
-    return np.array(
-        [r @ np.array(harmonic) for r in rotations] + [-(r @ np.array(harmonic)) for r in rotations]
-    )
+    return np.array([r @ np.array(harmonic) for r in rotations] + [-(r @ np.array(harmonic)) for r in rotations])
 
 
 def average(points, weights, star):

@@ -75,9 +75,7 @@ def main():
         rows.append([found.number, found.hall_number])
         proper = int(sum(np.linalg.det(r) > 0 for r in found.rotations))
         operations.append([len(found.rotations), proper, len(np.unique(found.mapping_to_primitive))])
-        sizes.append(
-            ",".join(map(str, orbits(found.equivalent_atoms) + orbits(found.crystallographic_orbits)))
-        )
+        sizes.append(",".join(map(str, orbits(found.equivalent_atoms) + orbits(found.crystallographic_orbits))))
         letters.append("".join(sorted(found.wyckoffs)))
         sites.append(found.pointgroup + ": " + " ".join(sorted(set(found.site_symmetry_symbols))))
     np.savez(

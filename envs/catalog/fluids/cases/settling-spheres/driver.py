@@ -1,9 +1,10 @@
-"""Drag of a smooth sphere: every published curve, the limit of creeping flow, and the settling balance."""
+"""Drag of spheres on every published curve, steady settling, and the gas flow that keeps solids moving."""
 
 import json
 import os
 
 import numpy as np
+from fluids import saltation
 from fluids.drag import drag_sphere, drag_sphere_methods, time_v_terminal_Stokes, v_terminal
 
 DEFAULTS = {
@@ -14,6 +15,8 @@ DEFAULTS = {
     "solid_kg_m3": [1130.0, 2645.0, 7810.0],
     "fluid_kg_m3": 998.3,
     "viscosity_pa_s": 1.013e-3,
+    "line_bore_m": 0.1473,
+    "solids_kg_s": [0.083, 0.71, 5.3],
 }
 GRAVITY = 9.80665
 STABLE = ("Barati", "Clift", "Haider_Levenspiel", "Morrison", "Almedeij")
@@ -43,14 +46,31 @@ def settle(given):
         for solid in given["solid_kg_m3"]:
             row = [v_terminal(diameter, solid, fluid, viscosity, Method=name) for name in STABLE]
             velocities.append(row)
-            drags = [
-                drag_sphere(fluid * v * diameter / viscosity, Method=n)
-                for n, v in zip(STABLE, row, strict=True)
-            ]
-            imbalance.append(
-                [force_balance(v, cd, diameter, solid, fluid) for v, cd in zip(row, drags, strict=True)]
-            )
+            drags = [drag_sphere(fluid * v * diameter / viscosity, Method=n) for n, v in zip(STABLE, row, strict=True)]
+            imbalance.append([force_balance(v, cd, diameter, solid, fluid) for v, cd in zip(row, drags, strict=True)])
     return np.array(velocities), np.array(imbalance)
+
+
+def conveying(given):
+    """Saltation velocity (m/s) of solids in air by each correlation, on both sides of its switches."""
+    bore, rows = given["line_bore_m"], []
+    for feed in given["solids_kg_s"]:
+        for size, solid in ((6.7e-5, 1380.0), (4.3e-4, 2570.0), (3.7e-3, 1090.0)):
+            fall = v_terminal(size, solid, 1.197, 1.82e-5)
+            sized = {"mp": feed, "rhop": solid, "dp": size, "rhog": 1.197, "D": bore}
+            rows.append([
+                saltation.Rizk(feed, size, 1.197, bore),
+                saltation.Matsumoto_1974(Vterminal=fall, **sized),
+                saltation.Matsumoto_1975(Vterminal=fall, **sized),
+                saltation.Matsumoto_1977(Vterminal=fall, **sized),
+                saltation.Schade(**sized),
+                saltation.Weber_saltation(Vterminal=fall, **sized),
+                saltation.Geldart_Ling(feed, 1.197, bore, 1.82e-5),
+            ])  # fmt: skip
+    rows.append([
+        saltation.Geldart_Ling(f, 1.197, d, 1.82e-5) for f in (0.9, 71.0) for d in (0.0781, 0.0331, 0.2213)
+    ] + [saltation.Rizk(0.31, 2.3e-4, 4.1, bore)])  # fmt: skip
+    return np.array(rows)
 
 
 def main():
@@ -59,9 +79,7 @@ def main():
     names = sorted(drag_sphere_methods(1.0, check_ranges=False))
     curves = np.array([[drag_sphere(re, Method=name) for re in reynolds] for name in names])
     chosen = np.array([drag_sphere(re) for re in reynolds])
-    creeping = np.array(
-        [[drag_sphere(re, Method=name) * re / 24.0 for re in (2.1e-5, 7.3e-5)] for name in STABLE]
-    )
+    creeping = np.array([[drag_sphere(re, Method=name) * re / 24.0 for re in (2.1e-5, 7.3e-5)] for name in STABLE])
     velocities, imbalance = settle(given)
     relaxation = [
         time_v_terminal_Stokes(7e-8, solid, 1.2, 1.78e-5, V0=start, tol=1e-7)
@@ -76,6 +94,7 @@ def main():
         terminal_velocity=velocities,
         imbalance=imbalance,
         relaxation_time=np.array(relaxation),
+        saltation_velocity=conveying(given),
     )
 
 
