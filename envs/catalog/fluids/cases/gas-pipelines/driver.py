@@ -1,4 +1,4 @@
-"""Gas pipelines: isothermal flow and the transmission formulas, each solved for each of its unknowns."""
+"""Gas pipelines: isothermal flow, transmission formulas and the stations that compress, by each unknown."""
 
 import json
 import os
@@ -6,9 +6,21 @@ import os
 import numpy as np
 from fluids import compressible
 from fluids.compressible import (
+    P_critical_flow,
     P_isothermal_critical_flow,
+    P_stagnation,
     P_upstream_isothermal_critical_flow,
+    T_critical_flow,
+    T_stagnation,
+    T_stagnation_ideal,
+    is_critical_flow,
+    isentropic_efficiency,
+    isentropic_T_rise_compression,
+    isentropic_work_compression,
     isothermal_gas,
+    isothermal_work_compression,
+    polytropic_exponent,
+    stagnation_energy,
 )
 
 DEFAULTS = {
@@ -91,9 +103,41 @@ def transmission(given):
     return {"standard_flow": np.array(flows), "transmission_recovered": np.array(recovered)}
 
 
+def station(given):
+    """Work (J/mol) and outlet (K) of compressors, states where the gas is brought to rest or chokes, identities."""
+    t, p1, p2 = given["temperature_k"], given["route"]["P2"], given["route"]["P1"]
+    works, temperatures, pressures, identities = [isothermal_work_compression(p1, p2, t, Z=0.93)], [], [], []
+    for k, eta in ((1.287, 0.741), (1.371, 0.853)):
+        works.append(isentropic_work_compression(t, k, Z=0.93, P1=p1, P2=p2, eta=eta))
+        temperatures.append(isentropic_T_rise_compression(t, p1, p2, k, eta=eta))
+        identities.append(isentropic_work_compression(t, k, Z=0.93, P1=p1, W=works[-1], eta=eta) / p2)
+        identities.append(isentropic_work_compression(t, k, Z=0.93, P2=p2, W=works[-1], eta=eta) / p1)
+        identities.append(isentropic_work_compression(t, k, Z=0.93, P1=p1, P2=p2, W=works[-1]) / eta)
+        small = isentropic_efficiency(p1, p2, k, eta_s=eta)
+        exponent = polytropic_exponent(k, eta_p=small)
+        identities.append(isentropic_efficiency(p1, p2, k, eta_p=small) / eta)
+        identities.append(polytropic_exponent(k, n=exponent) / small)
+        identities.append(t * (p2 / p1) ** ((exponent - 1.0) / exponent) / temperatures[-1])
+        speed = 1.17 * np.sqrt(k * 8.314462618 / 0.0171 * t)
+        rest = T_stagnation_ideal(t, speed, k / (k - 1.0) * 8.314462618 / 0.0171)
+        temperatures += [rest, T_critical_flow(t, k)]
+        pressures += [P_stagnation(p1, t, rest, k), P_critical_flow(p1, k)]
+        identities.append(T_stagnation(t, p1, pressures[-2], k) / rest)
+        identities.append((rest / t - 1.0) / (0.5 * (k - 1.0) * 1.17**2))
+        identities.append(stagnation_energy(speed) / (0.5 * speed**2))
+        identities.append(1.0 + is_critical_flow(p1, 1.01 * pressures[-1], k))
+        identities.append(2.0 - is_critical_flow(p1, 0.99 * pressures[-1], k))
+    return {
+        "compression_work": np.array(works),
+        "gas_temperature": np.array(temperatures),
+        "gas_pressure": np.array(pressures),
+        "station_identities": np.array(identities) - 1.0,
+    }
+
+
 def main():
     given = inputs()
-    np.savez("observables.npz", **isothermal(given), **transmission(given))
+    np.savez("observables.npz", **isothermal(given), **transmission(given), **station(given))
 
 
 main()

@@ -5,7 +5,13 @@ import os
 
 import numpy as np
 from fluids import saltation
-from fluids.drag import drag_sphere, drag_sphere_methods, time_v_terminal_Stokes, v_terminal
+from fluids.drag import (
+    drag_sphere,
+    drag_sphere_methods,
+    integrate_drag_sphere,
+    time_v_terminal_Stokes,
+    v_terminal,
+)
 
 DEFAULTS = {
     "re_low": 3.3e-3,
@@ -51,6 +57,19 @@ def settle(given):
     return np.array(velocities), np.array(imbalance)
 
 
+def approach(given):
+    """Share of its steady speed that a sphere released at rest reaches in a while: creeping ones and others."""
+    fluid, viscosity = given["fluid_kg_m3"], given["viscosity_pa_s"]
+    shares = []
+    for solid in given["solid_kg_m3"]:
+        for size, law in ((1.3e-5, "Stokes"), (given["diameters_m"][1], None)):
+            final = v_terminal(size, solid, fluid, viscosity, Method=law)
+            moment = 0.7 * final / GRAVITY * solid / (solid - fluid)
+            speed, path = integrate_drag_sphere(size, solid, fluid, viscosity, moment, Method=law, distance=True)
+            shares.append([speed / final, path / (final * moment)])
+    return np.array(shares)
+
+
 def conveying(given):
     """Saltation velocity (m/s) of solids in air by each correlation, on both sides of its switches."""
     bore, rows = given["line_bore_m"], []
@@ -94,6 +113,7 @@ def main():
         terminal_velocity=velocities,
         imbalance=imbalance,
         relaxation_time=np.array(relaxation),
+        approach=approach(given),
         saltation_velocity=conveying(given),
     )
 
