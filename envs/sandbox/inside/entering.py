@@ -1,0 +1,91 @@
+"""How a forked child of the server becomes a confined process: it sees and may do what commands may."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from . import kernel
+
+PRIVATE = "/.sandbox"
+"""Where a server that mounts keeps what commands may not see."""
+
+_FILES = 4096
+_STACK = 8 * 2**20
+
+
+@dataclass(frozen=True)
+class Caps:
+    """Limits that the kernel keeps for each process by itself. Bytes."""
+
+    memory: int
+    processes: int
+    disk: int
+
+
+def confine(hide: bool) -> None:
+    """Leave the server's powers behind.
+
+    Args:
+        hide: give this process its own view of the mounts, without the server's private folder.
+
+    Raises:
+        OSError: the kernel refused; the caller must not go on.
+    """
+    if hide:
+        kernel.unshare(kernel.CLONE_NEWNS)
+        # Covered, not unmounted: mounts that came from another user namespace are locked in place.
+        kernel.mount("tmpfs", PRIVATE, "tmpfs", kernel.MS_RDONLY, "size=4k,mode=000")
+    kernel.drop_privileges()
+    kernel.refuse_system_calls()
+
+
+def limit(caps: Caps) -> None:
+    """Set resource limits. Data may exceed the memory limit twice over, as reserved is not used."""
+    _set(resource.RLIMIT_CORE, 0)
+    _set(resource.RLIMIT_FSIZE, caps.disk)
+    _set(resource.RLIMIT_NOFILE, _FILES)
+    _, hard = resource.getrlimit(resource.RLIMIT_STACK)
+    resource.setrlimit(resource.RLIMIT_STACK, (_STACK, hard))
+    _set(resource.RLIMIT_NPROC, caps.processes + 1)
+    _set(resource.RLIMIT_DATA, 2 * caps.memory)
+    _set(resource.RLIMIT_MEMLOCK, 2**20)
+    _set(resource.RLIMIT_MSGQUEUE, 2**16)
+
+
+def _set(what: int, value: int) -> None:
+    _, hard = resource.getrlimit(what)
+    if hard != resource.RLIM_INFINITY:
+        value = min(value, hard)
+    resource.setrlimit(what, (value, value))
+
+
+def in_child(work: Callable[[], None]) -> None:
+    """Do `work` in a confined child process, so that it can reach what a command can reach and no more.
+
+    Raises:
+        OSError: the child could not be confined, or did not finish.
+    """
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            confine(hide=True)
+            work()
+            code = 0
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(pid, 0)
+    if status != 0:
+        raise OSError(f"a helper process ended with {os.waitstatus_to_exitcode(status)}")
+
+
+def plain_signals() -> None:
+    """Undo what Python set up, so that programs start with the usual dispositions."""
+    for number in (signal.SIGPIPE, signal.SIGINT, signal.SIGXFSZ, signal.SIGCHLD):
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    os.umask(0o022)
