@@ -7,7 +7,6 @@ builds with other floating-point code. Signal comes from a sample of mutants, ju
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,0 +1,293 @@
+"""From a source to an environment folder with gated tasks, stage by stage.
+
+Every stage keeps its products in the cache under what they depend on, so that a run that was killed goes on
+where it was. The output folder appears whole, or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from scienceide.base.errors import UserError
+from scienceide.base.paths import building, cache_dir, content_hash, write_atomically
+from scienceide.base.progress import Progress, Silent
+from scienceide.envs.catalog import LoadedEnvironment, load_environment
+from scienceide.envs.defects import to_text
+from scienceide.envs.formats import to_toml
+from scienceide.envs.patch import is_editable
+from scienceide.envs.pristine import prepare, references
+from scienceide.envs.sandbox.protocol import Provider
+from scienceide.envs.sources import fetch, resolve
+from scienceide.envs.workshop import ReadyEnvironment, Workshop
+from scienceide.repo_builders import calibrate as calibration
+from scienceide.repo_builders import harvest as harvesting
+from scienceide.repo_builders import recipe, tasks
+from scienceide.repo_builders.coverage import Coverage, record
+from scienceide.repo_builders.draft import Bench, Draft
+from scienceide.repo_builders.gates import GateResult, Trial, run_gates
+from scienceide.repo_builders.gates.search import sweep_system
+from scienceide.repo_builders.mutants import MutantRunner
+from scienceide.repo_builders.mutate import Candidate, candidates, language_of
+from scienceide.repo_builders.report import BuildReport, Rejected
+from scienceide.repo_builders.select import Quota, shortlist, split_files
+
+GATE_VERSION = 1
+"""Counts up when gates change, so that earlier words no longer hold."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How much is made, and how."""
+
+    tasks: int = 24
+    heldout_share: float = 0.4
+    signal_mutants: int = 40
+    """Mutants measured for the signal that tolerances are placed by."""
+    calibrate: bool = True
+    screened_per_task: int = 12
+    """Candidates tried at most, for each task wanted."""
+    seed: int = 0
+
+
+@dataclass
+class _Build:
+    """What one run carries from stage to stage."""
+
+    options: Options
+    progress: Progress
+    shop: Workshop
+    report: BuildReport
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Time a stage."""
+        started = time.perf_counter()
+        yield
+        self.report.seconds[name] = round(time.perf_counter() - started, 2)
+
+
+def build_environment(
+    source: str | Path,
+    output: Path,
+    provider: Provider,
+    options: Options | None = None,
+    progress: Progress | None = None,
+) -> BuildReport:
+    """Make an environment folder with gated tasks.
+
+    Args:
+        source: a recipe (a folder with `environment.toml` and `cases/`), or a source to make one for:
+            `pypi:NAME==VERSION` or a local folder with a Python package.
+        output: the folder to make; it must not exist, and its name becomes the environment's.
+        provider: makes the sandboxes.
+        options: how much to make.
+        progress: told about each stage.
+
+    Returns:
+        The report, which also lies in the folder as `build-report.json`, beside `graveyard.json`.
+
+    Raises:
+        UserError: the source or recipe is no good, or `output` exists.
+        TaskError: the pristine code fails its cases.
+        SandboxError: no sandbox could be had.
+    """
+    if output.exists():
+        raise UserError(f"{output} exists already; name a folder that does not.")
+    options = options or Options()
+    with building(output.absolute()) as scratch:
+        if scratch is None:
+            raise UserError(f"{output} was made by someone else meanwhile.")
+        # The environment's folder must bear its name, and the scratch folder's name is temporary.
+        folder = scratch / output.name
+        shop = Workshop(provider, progress=progress or Silent())
+        build = _Build(options, progress or Silent(), shop, BuildReport(environment=output.name))
+        with build.stage("recipe"):
+            _write_recipe(source, folder, build)
+        _fill(folder, build)
+        for path in folder.iterdir():
+            path.rename(scratch / path.name)
+        folder.rmdir()
+    return build.report
+
+
+def _write_recipe(source: str | Path, folder: Path, build: _Build) -> None:
+    """Copy the recipe, or make one with cases from the source's own tests."""
+    given = Path(source)
+    if (given / "environment.toml").is_file():
+        for name in ("environment.toml", "cases"):
+            if (given / name).is_dir():
+                shutil.copytree(given / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+            elif (given / name).is_file():
+                folder.mkdir(exist_ok=True)
+                shutil.copy(given / name, folder / name)
+        record = load_environment(str(given)).environment.model_copy(update={"name": folder.name})
+        write_atomically(folder / "environment.toml", _renamed(folder / "environment.toml", record.name))
+        return
+    pinned = resolve(str(source), build.progress)
+    made = recipe.generate(pinned, fetch(pinned, None, build.progress)).model_copy(update={"name": folder.name})
+    write_atomically(folder / "environment.toml", to_toml(made))
+    pristine = prepare(load_environment(str(folder)), build.shop.provider, build.progress)
+    harvesting.write_cases(harvesting.harvest(pristine, build.progress), folder / "cases")
+
+
+def _renamed(path: Path, name: str) -> str:
+    """The text of an `environment.toml` with its top-level `name` set; comments stay."""
+    lines = path.read_text(encoding="utf-8").split("\n")
+    index = next(i for i, line in enumerate(lines) if line.partition("=")[0].strip() == "name")
+    lines[index] = f'name = "{name}"'
+    return "\n".join(lines)
+
+
+def _fill(folder: Path, build: _Build) -> None:
+    """Everything after the recipe: references, calibration, screening, gates, tasks, report."""
+    with build.stage("pristine build and references"):
+        ready = build.shop.environment(load_environment(str(folder)))
+    with build.stage("coverage"):
+        coverage = record(ready.pristine, ready.specs, build.progress)
+        found = _all_candidates(ready)
+        order = shortlist(found, coverage, build.options.seed)
+        build.report.count_candidates(found, order)
+    with MutantRunner(ready, coverage) as runner:
+        if build.options.calibrate:
+            with build.stage("calibration"):
+                ready = _calibrated(folder, ready, order, runner, build)
+        with build.stage("screening"):
+            assessments = _screen(ready, order, runner, build)
+    with build.stage("gates"):
+        passed = _gate(ready, assessments, build)
+    _publish(folder, passed, build)
+    build.report.describe_cases(load_environment(str(folder)))
+    write_atomically(folder / "graveyard.json", build.report.graveyard_json())
+    write_atomically(folder / "build-report.json", build.report.to_json())
+
+
+def _all_candidates(ready: ReadyEnvironment) -> list[Candidate]:
+    """The candidates of all editable source files."""
+    pristine = ready.pristine
+    editable = pristine.environment.environment.editable
+    found: list[Candidate] = []
+    for path in sorted(p for p in pristine.source.rglob("*") if p.is_file()):
+        file = path.relative_to(pristine.source).as_posix()
+        language = language_of(file)
+        if language is not None and is_editable(file, editable):
+            found += candidates(to_text(path.read_bytes()), language, file)
+    return found
+
+
+def _calibrated(
+    folder: Path, ready: ReadyEnvironment, order: Sequence[Candidate], runner: MutantRunner, build: _Build
+) -> ReadyEnvironment:
+    """The environment with placed tolerances, written into its case files."""
+    sample = order[: build.options.signal_mutants]
+    mutants = list(_each("signal mutants", sample, runner.measure, build.progress))
+    placed = calibration.calibrate(ready, mutants, build.progress)
+    runs = references(ready.pristine, ready.specs)
+    for name, case in placed.cases.items():
+        seconds = [runs[s.id].result.cpu_s for s in ready.specs if s.case_name == name]
+        write_atomically(folder / "cases" / name / "case.toml", to_toml(calibration.with_cpu(case, seconds)))
+    build.report.flags = [vars(flag) for flag in placed.flags]
+    # The workshop remembers environments by folder; the changed one is prepared by a workshop of its own.
+    build.shop = Workshop(build.shop.provider, progress=build.progress)
+    return build.shop.environment(load_environment(str(folder)))
+
+
+def _screen(
+    ready: ReadyEnvironment, order: Sequence[Candidate], runner: MutantRunner, build: _Build
+) -> list[tasks.Assessment]:
+    """Mutants that could become tasks, some more than are wanted, since gates will refuse some."""
+    wanted = build.options.tasks + max(4, build.options.tasks // 4)
+    quota = Quota(wanted, len({c.edit.file for c in order}))
+    kept: list[tasks.Assessment] = []
+    build.progress.start("screen mutants", wanted)
+    tried = 0
+    for candidate in order:
+        if len(kept) >= wanted or tried >= wanted * build.options.screened_per_task:
+            break
+        if not quota.admits(candidate):
+            continue
+        tried += 1
+        assessment = tasks.assess(runner.measure(candidate), ready)
+        if assessment.rejected:
+            build.report.reject(Rejected.of(candidate, assessment.rejected, "screening"))
+            continue
+        quota.take(candidate)
+        kept.append(assessment)
+        build.progress.advance(1, candidate.edit.operator)
+    build.progress.finish()
+    build.report.screened = tried
+    return kept
+
+
+def _gate(
+    ready: ReadyEnvironment, assessments: Sequence[tasks.Assessment], build: _Build
+) -> list[tuple[Draft, list[GateResult], float]]:
+    """Drafts that pass every gate, with what the gates said and the CPU seconds of a verification."""
+    bench = Bench(build.shop, ready)
+    names = tasks.name_drafts(assessments)
+    drafts = [tasks.draft(a, ready, name) for a, name in zip(assessments, names, strict=True)]
+    sweep = sweep_system(drafts, bench)
+    passed = []
+    build.progress.start("gates", build.options.tasks)
+    for draft in drafts:
+        if len(passed) >= build.options.tasks:
+            break
+        results, cpu_s = _results(Trial(draft, bench, sweep))
+        build.report.count_gates(results)
+        if all(result.passed for result in results):
+            passed.append((draft, results, cpu_s))
+            build.progress.advance(1, draft.name)
+        else:
+            build.report.reject(Rejected.of(draft.candidate, results[-1].gate, results[-1].reason))
+    build.progress.finish()
+    return passed
+
+
+def _results(trial: Trial) -> tuple[list[GateResult], float]:
+    """The gates' words, from the cache where the same draft was tried on the same code before."""
+    draft, pristine = trial.draft, trial.bench.ready.pristine
+    cases = {name: case.model_dump(mode="json") for name, case in pristine.environment.cases.items()}
+    task = draft.task.model_dump(mode="json")
+    defect = draft.defect.model_dump(mode="json")
+    key = content_hash(GATE_VERSION, pristine.key, cases, draft.name, task, defect, draft.instruction)
+    path = cache_dir("gates") / f"{key}.json"
+    if path.is_file():
+        stored = json.loads(path.read_text())
+        return [GateResult(**result) for result in stored["results"]], stored["cpu_s"]
+    results = run_gates(trial)
+    cpu_s = trial.untouched[0].cpu_s if results[-1].passed else 0.0
+    stored = {"results": [result.to_json() for result in results], "cpu_s": cpu_s}
+    write_atomically(path, json.dumps(stored))
+    return results, cpu_s
+
+
+def _publish(folder: Path, passed: Sequence[tuple[Draft, list[GateResult], float]], build: _Build) -> None:
+    """Write the tasks, split by source file."""
+    counts: dict[str, int] = {}
+    for draft, _, _ in passed:
+        file = draft.candidate.edit.file
+        counts[file] = counts.get(file, 0) + 1
+    split = split_files(counts, build.options.heldout_share)
+    for draft, results, cpu_s in passed:
+        done = tasks.finished(draft, split[draft.candidate.edit.file], cpu_s)
+        tasks.write(done, results, folder / "tasks" / draft.name)
+        build.report.accept(done)
+
+
+def _each(
+    phase: str, items: Sequence[Candidate], measure: Callable[[Candidate], object], progress: Progress
+) -> Iterator[object]:
+    progress.start(phase, len(items))
+    for item in items:
+        yield measure(item)
+        progress.advance()
+    progress.finish()
+
+
+__all__ = ["Coverage", "LoadedEnvironment", "Options", "build_environment"]
