@@ -121,7 +121,7 @@ def noise():
         "Fd": 0.42,
         "t_pipe": 0.0036,
     }
-    rows = [valves.control_valve_noise_l_2015(40.0, 1e6, p2, **liquid) for p2 in (8.3e5, 6.5e5, 4.1e5)]
+    rows = [valves.control_valve_noise_l_2015(40.0, 1e6, p2, **liquid) for p2 in (8.3e5, 6.5e5, 4.1e5, 0.9e5)]
     rows.append(valves.control_valve_noise_l_2015(40.0, 1e6, 6.5e5, xFz=0.21, **liquid))
     gas = {
         "P1": 1e6,

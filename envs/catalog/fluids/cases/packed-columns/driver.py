@@ -4,16 +4,24 @@ import json
 import os
 
 import numpy as np
-from fluids.packed_bed import dP_packed_bed, dP_packed_bed_methods, voidage_Benyahia_Oneil_spherical
+from fluids.packed_bed import (
+    dP_packed_bed,
+    dP_packed_bed_methods,
+    voidage_Benyahia_Oneil,
+    voidage_Benyahia_Oneil_cylindrical,
+    voidage_Benyahia_Oneil_spherical,
+)
 from fluids.packed_tower import (
     Robbins,
     Stichlmair_dry,
     Stichlmair_flood,
     Stichlmair_wet,
     dP_demister_dry_Setekleiv_Svendsen,
+    dP_demister_dry_Setekleiv_Svendsen_lit,
     dP_demister_wet_ElDessouky,
     separation_demister_ElDessouky,
     specific_area_mesh,
+    voidage_experimental,
 )
 
 DEFAULTS = {
@@ -123,13 +131,18 @@ def internals(given):
     random = [Robbins(L, G, LIQUID, 2.71, 8.7e-4, H=1.9, Fpd=31.0) for L in (3.1, 11.7) for G in (0.71, 2.3)]
     mesh = specific_area_mesh(0.9763, 2.71e-4)
     wire = [dP_demister_dry_Setekleiv_Svendsen(mesh, 0.9763, v, *GAS, L=0.061) for v in (0.83, 3.7)]
+    wire += [dP_demister_dry_Setekleiv_Svendsen_lit(mesh, 0.9763, v, *GAS, L=0.061) for v in (0.83, 3.7)]
     wire += [dP_demister_wet_ElDessouky(v, 0.9763, 2.71e-4, L=0.061) for v in (0.83, 3.7)]
+    tube = given["tube_m"]
+    voids = [voidage_Benyahia_Oneil_spherical(d, tube) for d in given["particles_m"]]
+    voids += [voidage_Benyahia_Oneil(d, tube, 0.87) for d in given["particles_m"]]
+    voids += [voidage_Benyahia_Oneil_cylindrical(d, tube, 0.87) for d in given["particles_m"]]
     return {
         "random_packing_drop": np.array(random),
         "demister_drop": np.array(wire),
         "mesh_area": np.array([mesh]),
         "demister_catch": np.array([separation_demister_ElDessouky(1.35, 0.97, 2.7e-4, d) for d in (2.3e-5, 5.1e-5)]),
-        "voidage": np.array([voidage_Benyahia_Oneil_spherical(d, given["tube_m"]) for d in given["particles_m"]]),
+        "voidage": np.array([*voids, voidage_experimental(5.3, 8010.0, tube, 0.613)]),
     }
 
 

@@ -69,7 +69,7 @@ def settling_by_method(given):
     speeds, imbalance = [], []
     for size, solid in ((2.3e-4, 1530.0), (8.7e-4, 2650.0), (2.9e-3, 2650.0)):
         guess = v_terminal(size, solid, rho, mu)
-        for name in drag_sphere_methods(rho * guess * size / mu):
+        for name in sorted({*drag_sphere_methods(rho * guess * size / mu), "Ceylan"}):
             speed = v_terminal(size, solid, rho, mu, Method=name)
             drag = drag_sphere(rho * speed * size / mu, Method=name)
             speeds.append(speed)
@@ -108,7 +108,8 @@ def main():
     np.savez(
         "observables.npz",
         creeping_error=creeping(given),
-        trajectory=rows,
+        speed=rows[:, 0],
+        path=rows[:, 1],
         steady_error=steady,
         terminal_velocity=speeds,
         imbalance=imbalance,

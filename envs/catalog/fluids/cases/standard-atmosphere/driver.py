@@ -70,10 +70,8 @@ def upper_air(given):
         "upper_number_density": np.append(counts, air.O_anomalous_density),
         "upper_density": np.array([air.rho]),
         "upper_temperature": np.array([air.T, air.T_exospheric]),
-        "upper_gas_law": np.array(
-            [air.P / (counts.sum() * constant * air.T), air.rho_calculated / air.rho, sum(air.zs)]
-        )
-        - 1.0,
+        "upper_gas_law": np.array([air.P / (counts.sum() * constant * air.T) - 1.0, sum(air.zs) - 1.0]),
+        "upper_mass": np.array([air.rho_calculated / air.rho - 1.0]),
     }
 
 
