@@ -50,10 +50,24 @@ def load_json(path: Path, model: type[M]) -> M:
 
 def to_toml(record: BaseModel) -> str:
     """The TOML text of a record: aliases as keys, defaults left out except the schema."""
+    whole = record.model_dump(mode="json", by_alias=True, exclude_none=True)
     data = record.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude_none=True)
+    _keep_kinds(data, whole)
     if "schema_version" in type(record).model_fields:
         data = {"schema": 1, **data}
     return tomli_w.dumps(data)
+
+
+def _keep_kinds(data: Any, whole: Any) -> None:
+    """Put back each `kind`: it is a default of its record, yet what tells records of a union apart."""
+    if isinstance(data, dict):
+        if "kind" in whole:
+            data["kind"] = whole["kind"]
+        for key, value in data.items():
+            _keep_kinds(value, whole[key])
+    elif isinstance(data, list):
+        for value, counterpart in zip(data, whole, strict=True):
+            _keep_kinds(value, counterpart)
 
 
 def describe(error: ValidationError, path: Path, model: type[BaseModel], text: str) -> str:
