@@ -7,9 +7,7 @@ capabilities over them, mounts the tree and starts commands without any.
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
-import signal
 import subprocess
 import threading
 from collections.abc import Sequence
@@ -17,16 +15,18 @@ from dataclasses import replace
 from pathlib import Path
 
 from scienceide.base.errors import SandboxError
-from scienceide.envs.sandbox import check, host, host_root, owner
+from scienceide.envs.sandbox import cgroups, check, host, host_root, owner, sweep
 from scienceide.envs.sandbox.link import NAME, Link, Listener
 from scienceide.envs.sandbox.protocol import Availability, Bind, Change, Limits, Root, SandboxSpec
 from scienceide.envs.sandbox.served import ServedSandbox, changes_of, move_tree
+from scienceide.envs.sandbox.watchdog import Watchdog
 
 _START_S = 30.0
 _END_S = 10.0
 _INSIDE = "/.sandbox"
 _CAPABILITIES = (
     "CAP_SYS_ADMIN",  # to mount the tree
+    "CAP_SYS_CHROOT",  # to enter the mounts that commands see
     "CAP_SYS_RESOURCE",  # to refuse nested user namespaces
     "CAP_DAC_OVERRIDE",  # to export files that a command made unreadable
     "CAP_FOWNER",
@@ -83,7 +83,7 @@ class BubblewrapSandbox(ServedSandbox):
 
     def _start(self, spec: SandboxSpec, layers: Sequence[Path]) -> None:
         """Bring up namespaces and server; the tree is not laid yet."""
-        record = owner.Record(owner.this_process(), "bubblewrap", spec.purpose)
+        record = self._record = owner.Record(owner.this_process(), "bubblewrap", spec.purpose)
         self._folder = owner.new_folder(record)
         self._shown = tuple(layers)
         for name in ("link", "exchange"):
@@ -108,8 +108,12 @@ class BubblewrapSandbox(ServedSandbox):
             self._end()
             raise SandboxError(f"bubblewrap could not start a sandbox: {evidence or 'no answer'}.")
         connection, pid = called
-        owner.save(self._folder, replace(record, inside=owner.identify(pid)))
-        super().__init__(spec, Link(connection, self._evidence))
+        groups = cgroups.create(self._folder.name)
+        self._record = replace(record, inside=owner.identify(pid), cgroups=groups)
+        owner.save(self._folder, self._record)
+        cgroups.join(groups, pid)
+        super().__init__(spec, Link(connection, self._evidence), pid)
+        self._bound(spec.limits)
 
     def _evidence(self) -> str:
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -126,6 +130,9 @@ class BubblewrapSandbox(ServedSandbox):
         except OSError as error:
             self._end()
             raise SandboxError(f"The kernel refused the sandbox's tree: {error}.") from None
+
+    def _bound(self, limits: Limits) -> None:
+        cgroups.bound(self._record.cgroups, processes=limits.processes, memory=limits.memory + limits.disk)
 
     def changes(self) -> list[Change]:
         """As the protocol says."""
@@ -163,17 +170,10 @@ class BubblewrapSandbox(ServedSandbox):
         try:
             self._process.wait(_END_S)
         except subprocess.TimeoutExpired:
-            _kill_inside(self._folder)
+            sweep.kill_inside(self._record)
             self._process.kill()
             self._process.wait()
-        shutil.rmtree(self._folder, ignore_errors=True)
-
-
-def _kill_inside(folder: Path) -> None:
-    record = owner.load(folder)
-    if record and record.inside and record.inside.alive:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(record.inside.pid, signal.SIGKILL)
+        sweep.remove_remains(self._folder, self._record)
 
 
 class BubblewrapProvider:
@@ -184,6 +184,7 @@ class BubblewrapProvider:
     def __init__(self) -> None:
         """Cheap: nothing is started or checked."""
         self._open: set[BubblewrapSandbox] = set()
+        self._watchdog = Watchdog()
         self._lock = threading.Lock()
 
     def availability(self) -> Availability:
@@ -205,6 +206,7 @@ class BubblewrapProvider:
 
     def acquire(self, spec: SandboxSpec) -> BubblewrapSandbox:
         """As the protocol says."""
+        self._watchdog.watch()
         sandbox = BubblewrapSandbox(spec, check.bwrap_path())
         with self._lock:
             self._open = {other for other in self._open if not other.closed} | {sandbox}
@@ -216,3 +218,4 @@ class BubblewrapProvider:
             sandboxes, self._open = self._open, set()
         for sandbox in sandboxes:
             sandbox.close()
+        self._watchdog.close()

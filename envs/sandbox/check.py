@@ -59,7 +59,7 @@ def bubblewrap() -> Availability:
         "true",
     ]
     try:
-        tried = subprocess.run(command, capture_output=True, text=True, timeout=_TRY_S)
+        tried = subprocess.run(command, check=False, capture_output=True, text=True, timeout=_TRY_S)
     except subprocess.TimeoutExpired:
         return Availability(False, f"bubblewrap did not answer within {_TRY_S:.0f} s", "use Docker")
     if tried.returncode == 0:

@@ -97,7 +97,12 @@ def _run_inside(bwrap: str, folder: Path, log: Path, command: Sequence[str], acc
     try:
         with log.open("ab") as stream:
             return subprocess.run(
-                [*words, *command], stdin=subprocess.DEVNULL, stdout=stream, stderr=stream, timeout=_INSTALL_S
+                [*words, *command],
+                check=False,
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=stream,
+                timeout=_INSTALL_S,
             ).returncode
     except subprocess.TimeoutExpired:
         raise SandboxError(f"{' '.join(command[:4])} … took longer than {_INSTALL_S} s. {tail(log)}") from None

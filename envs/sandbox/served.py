@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from scienceide.base.errors import SandboxError
+from scienceide.envs.sandbox import cgroups
 from scienceide.envs.sandbox.link import Link
 from scienceide.envs.sandbox.protocol import TREE, Change, CommandResult, Limits, SandboxSpec
 
@@ -30,15 +32,19 @@ ENVIRONMENT: Mapping[str, str] = {
 
 _GRACE_S = 60.0
 _FRAME = 2**16
+_KILLED = 128 + 9
 
 
 class ServedSandbox:
     """The part of a sandbox that its command server does."""
 
-    def __init__(self, spec: SandboxSpec, link: Link) -> None:
-        """Take over a connected server."""
+    def __init__(self, spec: SandboxSpec, link: Link, server: int) -> None:
+        """Take over a connected server, whose process id on this machine is `server`."""
         self.spec = spec
         self._link = link
+        self._roomy = spec.limits
+        self._memory_group = cgroups.memory_group(server)
+        self._memory_kills = cgroups.out_of_memory_kills(self._memory_group)
 
     def run(
         self,
@@ -69,10 +75,30 @@ class ServedSandbox:
             )
         except OSError as error:
             raise SandboxError(f"The sandbox could not start a command: {error}.") from None
-        return CommandResult(output=output, **reply)
+        return self._explained(CommandResult(output=output, **reply))
 
     def _make_room(self, limits: Limits) -> None:
-        """Before a command that may use more than the sandbox was made for."""
+        """Before a command that may use more than the sandbox is bounded to."""
+        now = self._roomy
+        if limits.memory > now.memory or limits.processes > now.processes or limits.disk > now.disk:
+            self._roomy = replace(
+                now,
+                memory=max(now.memory, limits.memory),
+                processes=max(now.processes, limits.processes),
+                disk=max(now.disk, limits.disk),
+            )
+            self._bound(self._roomy)
+
+    def _bound(self, limits: Limits) -> None:
+        """Set the kernel's bounds on the whole sandbox."""
+        raise NotImplementedError
+
+    def _explained(self, result: CommandResult) -> CommandResult:
+        """Whether it was the kernel that killed a command, because the sandbox's memory was used up."""
+        if result.exit_code != _KILLED:
+            return result
+        before, self._memory_kills = self._memory_kills, cgroups.out_of_memory_kills(self._memory_group)
+        return replace(result, exit_code=None, killed_by="memory") if self._memory_kills > before else result
 
     def write(self, path: str, data: bytes, mode: int = 0o644) -> None:
         """As the protocol says."""

@@ -56,12 +56,15 @@ class _Running:
 class Runner:
     """Runs commands one after the other. `link` is watched so that nothing outlives the host."""
 
-    def __init__(self, link: int, hide: bool) -> None:
-        """`hide`: the server has a private folder that commands must not see."""
+    def __init__(self, link: int) -> None:
+        """Prepare to wait for children."""
+        self.view: entering.View | None = None
+        """The mounts that commands see, where they are not the server's own."""
         self._link = link
-        self._hide = hide
         self._wake, wake_write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         signal.signal(signal.SIGCHLD, lambda *_: None)
+        # The other signals' default actions do not apply to process 1; Python's own for this one would.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
         self._shell = "/bin/bash" if os.path.exists("/bin/bash") else "/bin/sh"
 
@@ -106,7 +109,7 @@ class Runner:
         stdin = _stdin(command.stdin)
         pid = os.fork()
         if pid == 0:
-            _become(command, stdin, pipe_write, fault_write, self._hide)
+            _become(command, stdin, pipe_write, fault_write, self.view)
         for handle in (pipe_write, fault_write, stdin):
             os.close(handle)
         os.set_blocking(pipe_read, False)
@@ -171,7 +174,7 @@ def _stdin(data: bytes) -> int:
     return handle
 
 
-def _become(command: Command, stdin: int, output: int, fault: int, hide: bool) -> NoReturn:
+def _become(command: Command, stdin: int, output: int, fault: int, view: entering.View | None) -> NoReturn:
     """In the forked child: turn into the command, or say why not."""
     stage = "confine"
     try:
@@ -180,7 +183,7 @@ def _become(command: Command, stdin: int, output: int, fault: int, hide: bool) -
         os.dup2(stdin, 0)
         os.dup2(output, 1)
         os.dup2(output, 2)
-        entering.confine(hide)
+        entering.confine(view)
         entering.limit(entering.Caps(command.memory, command.processes, command.disk))
         stage = "command"
         os.chdir(command.cwd)

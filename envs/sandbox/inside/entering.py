@@ -14,6 +14,8 @@ PRIVATE = "/.sandbox"
 """Where a server that mounts keeps what commands may not see."""
 
 _FILES = 4096
+_SPARE_TASKS = 16
+"""So that the server's watch can see the limit on processes passed."""
 _STACK = 8 * 2**20
 
 
@@ -26,19 +28,49 @@ class Caps:
     disk: int
 
 
-def confine(hide: bool) -> None:
-    """Leave the server's powers behind.
+class View:
+    """The mounts as commands see them: like the server's, with the private folder covered.
 
-    Args:
-        hide: give this process its own view of the mounts, without the server's private folder.
+    It is made once for each tree, as making and ending a namespace costs more than entering one.
+    """
+
+    def __init__(self) -> None:
+        """Make it from the mounts as they are now; a later change of them does not show in it.
+
+        Raises:
+            OSError: the kernel refused.
+        """
+        own = _open_mounts()
+        try:
+            kernel.unshare(kernel.CLONE_NEWNS)
+            # Covered, not unmounted: mounts that came from another user namespace are locked in place.
+            kernel.mount("tmpfs", PRIVATE, "tmpfs", kernel.MS_RDONLY, "size=4k,mode=000")
+            self._namespace = _open_mounts()
+        finally:
+            kernel.enter_mounts(own)
+            os.close(own)
+
+    def enter(self) -> None:
+        """Change this process over to it."""
+        kernel.enter_mounts(self._namespace)
+
+    def close(self) -> None:
+        """Let it go."""
+        os.close(self._namespace)
+
+
+def _open_mounts() -> int:
+    return os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
+
+
+def confine(view: View | None) -> None:
+    """Leave the server's powers behind, and see only `view` where the server has a private folder.
 
     Raises:
         OSError: the kernel refused; the caller must not go on.
     """
-    if hide:
-        kernel.unshare(kernel.CLONE_NEWNS)
-        # Covered, not unmounted: mounts that came from another user namespace are locked in place.
-        kernel.mount("tmpfs", PRIVATE, "tmpfs", kernel.MS_RDONLY, "size=4k,mode=000")
+    if view is not None:
+        view.enter()
     kernel.drop_privileges()
     kernel.refuse_system_calls()
 
@@ -50,7 +82,7 @@ def limit(caps: Caps) -> None:
     _set(resource.RLIMIT_NOFILE, _FILES)
     _, hard = resource.getrlimit(resource.RLIMIT_STACK)
     resource.setrlimit(resource.RLIMIT_STACK, (_STACK, hard))
-    _set(resource.RLIMIT_NPROC, caps.processes + 1)
+    _set(resource.RLIMIT_NPROC, caps.processes + _SPARE_TASKS)
     _set(resource.RLIMIT_DATA, 2 * caps.memory)
     _set(resource.RLIMIT_MEMLOCK, 2**20)
     _set(resource.RLIMIT_MSGQUEUE, 2**16)
@@ -63,7 +95,7 @@ def _set(what: int, value: int) -> None:
     resource.setrlimit(what, (value, value))
 
 
-def in_child(work: Callable[[], None]) -> None:
+def in_child(view: View, work: Callable[[], None]) -> None:
     """Do `work` in a confined child process, so that it can reach what a command can reach and no more.
 
     Raises:
@@ -73,7 +105,7 @@ def in_child(work: Callable[[], None]) -> None:
     if pid == 0:
         code = 1
         try:
-            confine(hide=True)
+            confine(view)
             work()
             code = 0
         finally:

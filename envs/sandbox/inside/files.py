@@ -19,7 +19,7 @@ def write(path: str, data: bytes, mode: int) -> None:
     """
     path = _absolute(path)
     folder, name = os.path.split(path)
-    if not name or os.path.isdir(path) and not os.path.islink(path):
+    if not name or (os.path.isdir(path) and not os.path.islink(path)):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     os.makedirs(folder, exist_ok=True)
     scratch = os.path.join(folder, f".{secrets.token_hex(8)}")

@@ -50,6 +50,11 @@ def unshare(flags: int) -> None:
     checked(libc.unshare(flags), "unshare")
 
 
+def enter_mounts(namespace: int) -> None:
+    """setns(2) with a mount namespace."""
+    checked(libc.setns(namespace, CLONE_NEWNS), "setns")
+
+
 def hide_process() -> None:
     """Make this process's memory, files and environment unreadable through /proc and ptrace."""
     checked(libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0), "prctl")

@@ -69,11 +69,11 @@ class Service:
             except OSError as error:
                 self._reply({"errno": error.errno, "error": error.strerror or str(error), "path": error.filename})
 
-        if not self.mounts_itself:
+        if self.runner.view is None:
             answered()
             return
         try:
-            entering.in_child(answered)
+            entering.in_child(self.runner.view, answered)
         except OSError as error:
             raise Unconfined(str(error)) from None
 
@@ -97,10 +97,14 @@ class Service:
     def _op_lay(self, request: dict[str, Any], body: bytes) -> None:
         processes.end_all(processes.Account())
         processes.remove_shared_memory()
+        if self.runner.view is not None:
+            self.runner.view.close()
+            self.runner.view = None
         mounts.lift(STAGE)
         self.disk = request["disk"]
         layers = [f"{entering.PRIVATE}/layers/{number}" for number in request["layers"]]
         mounts.lay(STAGE, layers, self.disk, (os.getuid(), os.getgid()))
+        self.runner.view = entering.View()
         self._reply({})
 
 
@@ -113,7 +117,7 @@ def serve(socket_path: str, mounts_itself: bool) -> None:
         _refuse_user_namespaces()
     link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     link.connect(socket_path)
-    service = Service(link, mounts_itself, Runner(link.fileno(), hide=mounts_itself))
+    service = Service(link, mounts_itself, Runner(link.fileno()))
     try:
         while True:
             request, body = wire.receive(link, _MOST_BODY)
