@@ -1,13 +1,15 @@
-"""From outputs to the verdict on a case, by the criteria that the case promises."""
+"""Judging one run of a case: its outputs against the reference."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 
-from scienceide.verifiers.criteria import error, tolerance
-from scienceide.verifiers.outputs import Failure, Outputs
-from scienceide.verifiers.scoring import graded
+from scienceide.base.errors import VerifierError
+from scienceide.verifiers.criteria import Array, error, tolerance
+from scienceide.verifiers.failures import Failure
+from scienceide.verifiers.outputs import Outputs
+from scienceide.verifiers.scoring import score_of, signal_of
 from scienceide.verifiers.spec import ObservableSpec
 from scienceide.verifiers.verdict import CaseVerdict, ObservableVerdict
 
@@ -24,46 +26,53 @@ def judge_case(
 ) -> CaseVerdict:
     """Judge one run.
 
+    The score of a case is that of its worst observable. A run is one piece of science: with one of its
+    quantities wrong it is wrong, the untouched task earns exactly 0 on every case it breaks, and how many
+    quantities a case's author happened to record changes nothing.
+
     Args:
-        name: the run's id.
-        observables: what is promised of it.
-        outputs: what the candidate left.
-        reference: what the pristine code left.
-        baseline: the untouched task's error for each observable (None where it made no number): its own
-            error scores 0, where it is above the tolerance.
-        visible: whether an agent may know of it.
-        note: how its command ended, where it did not end well.
+        name: of the run.
+        observables: what is judged.
+        outputs: what the candidate computed.
+        reference: what the pristine code computed.
+        baseline: by observable, the untouched task's error; None where it gave no number.
+        visible: whether an agent may see the result.
+        note: how the case's command failed, if it did: such a run scores 0 whatever it left.
+
+    Raises:
+        VerifierError: the reference lacks an observable, so there is nothing to judge by.
     """
-    judged = [_judge(spec, outputs, reference, (baseline or {}).get(spec.name)) for spec in observables]
-    return CaseVerdict(
-        name=name, score=min(o.score for o in judged), observables=tuple(judged), visible=visible, note=note
+    judged = []
+    for spec in observables:
+        if spec.name not in reference.arrays:
+            why = reference.failures.get(spec.name, Failure("no output"))
+            raise VerifierError(f"The reference of case {name} has no {spec.name!r} ({why}).")
+        untouched = None if baseline is None else baseline.get(spec.name)
+        judged.append(_judge(spec, outputs, reference.arrays[spec.name], untouched))
+    score = 0.0 if note else min((o.score for o in judged), default=0.0)
+    return CaseVerdict(name=name, score=score, visible=visible, note=note, observables=tuple(judged))
+
+
+def _judge(spec: ObservableSpec, outputs: Outputs, reference: Array, untouched: float | None) -> ObservableVerdict:
+    signal = signal_of(spec, reference, untouched)
+    value, failure = _measured(spec, outputs, reference)
+    return ObservableVerdict(
+        name=spec.name,
+        error=value,
+        tolerance=tolerance(spec.criterion),
+        signal=signal,
+        score=score_of(spec.criterion, value, signal),
+        failure="" if failure is None else failure.name,
+        detail="" if failure is None else failure.detail,
     )
 
 
-def _judge(spec: ObservableSpec, outputs: Outputs, reference: Outputs, broken: float | None) -> ObservableVerdict:
-    tol = tolerance(spec.criterion)
-    signal = _signal(spec, tol, broken)
-    value, expected = outputs.get(spec.name), reference.get(spec.name)
-    if isinstance(value, Failure):
-        return ObservableVerdict(name=spec.name, score=0.0, tolerance=tol, signal=signal, failure=str(value))
-    if isinstance(expected, Failure):
-        return ObservableVerdict(
-            name=spec.name, score=0.0, tolerance=tol, signal=signal, failure=f"no reference: {expected}"
-        )
-    if value.shape != expected.shape:
-        failure = f"wrong shape: {value.shape} is not {expected.shape}"
-        return ObservableVerdict(name=spec.name, score=0.0, tolerance=tol, signal=signal, failure=failure)
-    err = error(spec.criterion, value, expected)
-    if math.isinf(err):
-        return ObservableVerdict(
-            name=spec.name, score=0.0, tolerance=tol, signal=signal, failure="not comparable with the reference"
-        )
-    return ObservableVerdict(name=spec.name, error=err, tolerance=tol, signal=signal, score=graded(err, tol, signal))
-
-
-def _signal(spec: ObservableSpec, tol: float, broken: float | None) -> float | None:
-    """What an error is measured against: the untouched task's own, else what mutants typically make."""
-    if broken is not None and math.isfinite(broken) and broken > tol:
-        return broken
-    measured = None if spec.evidence is None else spec.evidence.signal
-    return measured if measured is not None and measured > tol else None
+def _measured(spec: ObservableSpec, outputs: Outputs, reference: Array) -> tuple[float | None, Failure | None]:
+    """The error, or why there is none."""
+    array = outputs.arrays.get(spec.name)
+    if array is None:
+        return None, outputs.failures.get(spec.name, Failure("no output"))
+    if array.shape != reference.shape:
+        return None, Failure("wrong shape", f"the reference has {reference.shape}, this {array.shape}")
+    value = error(spec.criterion, array, reference)
+    return (value, None) if math.isfinite(value) else (None, Failure("infinite error"))

@@ -1,252 +1,190 @@
-"""Reading what a case wrote: named arrays, or named failures.
-
-The files come from a program that may be hostile. Nothing is unpickled, sizes are bounded before anything
-is unpacked, and whatever cannot be read is a failure with a name, never an exception.
-"""
+"""The observables of one run: named arrays, and named failures where there is none."""
 
 from __future__ import annotations
 
-import csv
 import io
 import json
-import re
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scienceide.verifiers.spec import Location, ObservableSpec
+from scienceide.base.errors import VerifierError
+from scienceide.base.paths import write_atomically
+from scienceide.verifiers.arrays import Archive, Array, parse_npy
+from scienceide.verifiers.criteria import NUMERIC, is_finite
+from scienceide.verifiers.failures import Failure, Unusable, shown
+from scienceide.verifiers.files import FILE_BYTES, read_regular
+from scienceide.verifiers.spec import Exact, ObservableSpec
+from scienceide.verifiers.text import column, decode, json_array, matches, parse_json, pick
 
-FILE_BYTES = 64 * 2**20
-ARRAY_BYTES = 256 * 2**20
-"""Unpacked size of one array."""
-
-FailureName = Literal[
-    "missing file", "missing key", "unreadable", "too large", "not numeric", "wrong shape", "not finite", "empty"
-]
-Array = NDArray[Any]
-
-
-@dataclass(frozen=True)
-class Failure:
-    """Why an observable has no usable value."""
-
-    name: FailureName
-    detail: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.name}: {self.detail}" if self.detail else self.name
+TOTAL_BYTES = 256 * 2**20
+"""The most that all arrays of one run take together."""
+NOTES = 10
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Outputs:
-    """The observables of one run: an array each, or a failure each."""
+    """What one run of a case left, by observable name; each is in `arrays` or in `failures`.
+
+    Arrays are read-only and finite. `notes` say what was there besides.
+    """
 
     arrays: Mapping[str, Array] = field(default_factory=dict)
     failures: Mapping[str, Failure] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
-    def get(self, name: str) -> Array | Failure:
-        """The array, or why there is none."""
-        if name in self.arrays:
-            return self.arrays[name]
-        return self.failures.get(name, Failure("missing file", "the run left nothing"))
+    def save(self, path: Path) -> None:
+        """Write everything into one `.npz` file; the same outputs make the same bytes."""
+        index = {
+            "arrays": list(self.arrays),
+            "failures": {name: [f.name, f.detail] for name, f in self.failures.items()},
+            "notes": self.notes,
+        }
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(zipfile.ZipInfo("index.json"), json.dumps(index))
+            for number, array in enumerate(self.arrays.values()):
+                member = io.BytesIO()
+                np.lib.format.write_array(member, array, allow_pickle=False)
+                archive.writestr(zipfile.ZipInfo(f"{number}.npy"), member.getvalue(), zipfile.ZIP_DEFLATED)
+        write_atomically(path, buffer.getvalue())
+
+    @classmethod
+    def load(cls, path: Path) -> Outputs:
+        """Read what `save` wrote.
+
+        Raises:
+            VerifierError: the file is missing or broken; it may be deleted and computed again.
+        """
+        try:
+            data = path.read_bytes()
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                index = json.loads(archive.read("index.json"))
+            members = Archive(data)
+            arrays = {name: _frozen(members.array(str(n))) for n, name in enumerate(index["arrays"])}
+            failures = {name: Failure(*parts) for name, parts in index["failures"].items()}
+            return cls(arrays, failures, tuple(index["notes"]))
+        except (OSError, zipfile.BadZipFile, ValueError, KeyError, TypeError, Unusable) as error:
+            raise VerifierError(f"{path}: not saved outputs ({error}); delete it and they are computed anew.") from None
 
 
-class _Unread(Exception):
-    """Carries a failure out of the readers below."""
+def read_outputs(source: Mapping[str, bytes] | Path, specs: Sequence[ObservableSpec]) -> Outputs:
+    """Read all observables of a run.
 
-    def __init__(self, name: FailureName, detail: str = "") -> None:
-        super().__init__(name)
-        self.failure = Failure(name, detail)
+    Args:
+        source: the output files by name, or the folder they lie in. Whoever wrote them may be hostile.
+        specs: what to read.
 
-
-def read_outputs(files: Mapping[str, bytes], specs: Sequence[ObservableSpec]) -> Outputs:
-    """The observables that `specs` name, from file contents by name.
-
-    Text becomes a Unicode array, booleans stay booleans, numbers become arrays of numbers. Infinities and NaN
-    are failures: no scientific result that we ask for has them.
+    Nothing is raised for bad output: every observable without an array has a failure with a name.
     """
     arrays: dict[str, Array] = {}
     failures: dict[str, Failure] = {}
-    for spec in specs:
+    notes: list[str] = []
+    left = TOTAL_BYTES
+    for name, group in groupby(sorted(specs, key=_file), key=_file):
+        wanted = list(group)
         try:
-            arrays[spec.name] = _checked(_read(files, spec.source), spec)
-        except _Unread as unread:
-            failures[spec.name] = unread.failure
-    return Outputs(arrays, failures)
-
-
-def read_folder(folder: Path, specs: Sequence[ObservableSpec]) -> Outputs:
-    """`read_outputs` on a folder; symbolic links and what is no regular file count as missing."""
-    files = {}
-    for name in {spec.source.file for spec in specs}:
-        path = folder / name
-        if path.is_file() and not path.is_symlink() and path.stat().st_size <= FILE_BYTES + 1:
-            files[name] = path.read_bytes()
-    return read_outputs(files, specs)
-
-
-def extra_arrays(files: Mapping[str, bytes], specs: Sequence[ObservableSpec]) -> list[str]:
-    """Arrays in `.npz` files that no observable asks for, as `file:key`; for reports, they decide nothing."""
-    wanted = {(s.source.file, s.source.key) for s in specs}
-    extra = []
-    for name, data in files.items():
-        if name.endswith(".npz"):
+            read = _opened(name, _content(source, name), wanted, notes)
+        except Unusable as bad:
+            failures |= {spec.name: bad.failure for spec in wanted}
+            continue
+        for spec in wanted:
             try:
-                with zipfile.ZipFile(io.BytesIO(data)) as archive:
-                    keys = [n.removesuffix(".npy") for n in archive.namelist()]
-            except (zipfile.BadZipFile, ValueError, OSError):
-                continue
-            extra += [f"{name}:{key}" for key in keys if (name, key) not in wanted]
-    return sorted(extra)
+                array = _checked(read(spec), spec, left)
+            except Unusable as bad:
+                failures[spec.name] = bad.failure
+            else:
+                arrays[spec.name] = array
+                left -= array.nbytes
+    if not isinstance(source, Path):
+        notes += _extra("files", set(source) - {_file(spec) for spec in specs})
+    return Outputs(arrays, failures, tuple(notes))
 
 
-def _read(files: Mapping[str, bytes], source: Location) -> Array:
-    data = files.get(source.file)
-    if data is None:
-        raise _Unread("missing file", source.file)
-    if len(data) > FILE_BYTES:
-        raise _Unread("too large", f"{source.file} has {len(data)} bytes")
-    if source.pattern is not None:
-        return _from_log(data, source.pattern)
-    suffix = source.file.rpartition(".")[2].lower()
-    if suffix == "npz":
-        return _from_npz(data, source)
-    if suffix == "npy":
-        return _from_npy(data)
-    if suffix == "json":
-        return _from_json(data, source)
-    return _from_table(data, source)
+def _file(spec: ObservableSpec) -> str:
+    return spec.source.file
 
 
-def _from_npz(data: bytes, source: Location) -> Array:
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            name = f"{source.key}.npy"
-            if source.key is None or name not in archive.namelist():
-                raise _Unread("missing key", f"{source.key} in {source.file}")
-            if archive.getinfo(name).file_size > ARRAY_BYTES:
-                raise _Unread("too large", f"{source.key} in {source.file}")
-            with archive.open(name) as member:
-                packed = member.read(ARRAY_BYTES + 1)
-    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError, RuntimeError, EOFError) as error:
-        raise _Unread("unreadable", f"{source.file}: {error}") from None
-    if len(packed) > ARRAY_BYTES:  # the archive's own word on the size is not believed
-        raise _Unread("too large", f"{source.key} in {source.file}")
-    return _from_npy(packed)
+def _content(source: Mapping[str, bytes] | Path, name: str) -> bytes:
+    if isinstance(source, Path):
+        return read_regular(source, name)
+    if name not in source:
+        raise Unusable("missing file", name)
+    if len(source[name]) > FILE_BYTES:
+        raise Unusable("too large", f"{name}: more than {FILE_BYTES >> 20} MiB")
+    return source[name]
 
 
-def _from_npy(data: bytes) -> Array:
-    try:
-        # Never unpickle; the header may claim any shape, numpy checks it against the data that is there.
-        array = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
-    except (ValueError, OSError, EOFError, MemoryError, OverflowError, TypeError, SyntaxError) as error:
-        raise _Unread("unreadable", str(error)[:200]) from None
-    return np.asarray(array)
+def _opened(
+    name: str, data: bytes, wanted: Sequence[ObservableSpec], notes: list[str]
+) -> Callable[[ObservableSpec], Array]:
+    """Parse a file once; what comes back reads one observable from it."""
+    suffix = wanted[0].source.suffix
+    if suffix == ".npz":
+        archive = Archive(data)
+        notes += _extra(f"arrays in {name}", set(archive.names) - {spec.source.key for spec in wanted})
+        return lambda spec: archive.array(spec.source.key or "")
+    if suffix == ".npy":
+        return lambda spec: parse_npy(data)
+    if suffix == ".json":
+        document = parse_json(data)
+        return lambda spec: json_array(pick(document, spec.source.key), text=_is_text(spec))
+    return lambda spec: _from_text(data, spec)
 
 
-def _from_json(data: bytes, source: Location) -> Array:
-    try:
-        value = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise _Unread("unreadable", f"{source.file}: {str(error)[:200]}") from None
-    for part in source.key.split(".") if source.key else []:
-        if isinstance(value, dict) and part in value:
-            value = value[part]
-        elif isinstance(value, list) and part.isdecimal() and int(part) < len(value):
-            value = value[int(part)]
-        else:
-            raise _Unread("missing key", f"{source.key} in {source.file}")
-    try:
-        array = np.array(value)
-    except (ValueError, OverflowError, RecursionError):
-        raise _Unread("not numeric", f"{source.key} is not a regular array") from None
-    if array.dtype == object:
-        raise _Unread("not numeric", f"{source.key} is not an array of numbers or of text")
-    return array
+def _from_text(data: bytes, spec: ObservableSpec) -> Array:
+    if spec.source.pattern is not None:
+        return matches(data, spec.source.pattern, words=_is_text(spec))
+    return column(decode(data), spec.source.column, words=_is_text(spec))
 
 
-def _from_table(data: bytes, source: Location) -> Array:
-    """A column (or all of them) of a CSV or whitespace table; `#` starts a comment."""
-    text = _text(data)
-    comma = source.file.endswith(".csv") or "," in text.partition("\n")[0]
-    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
-    rows = list(csv.reader(lines)) if comma else [line.split() for line in lines]
-    if not rows:
-        raise _Unread("empty", source.file)
-    header = [c.strip() for c in rows[0]] if _number(rows[0][0]) is None else None
-    if header is None and not comma:
-        header = _commented_header(text, len(rows[0]))
-    body = rows[1:] if header is not None and _number(rows[0][0]) is None else rows
-    indices = _columns(source, header, len(body[0]) if body else 0)
-    try:
-        numbers = [[_number(row[i]) for i in indices] for row in body]
-    except IndexError:
-        raise _Unread("unreadable", f"{source.file}: rows of different lengths") from None
-    if any(n is None for row in numbers for n in row):
-        raise _Unread("not numeric", f"{source.file}")
-    array = np.array(numbers, dtype=np.float64)
-    return array[:, 0] if source.column is not None else array
+def _checked(array: Array, spec: ObservableSpec, left: int) -> Array:
+    if array.nbytes > left:
+        raise Unusable("too large", f"the case's arrays exceed {TOTAL_BYTES >> 20} MiB")
+    if array.dtype.kind not in NUMERIC and not (_is_text(spec) and array.dtype.kind == "U"):
+        raise Unusable("not numeric", f"type {array.dtype}")
+    if spec.shape is not None and not _fits(array.shape, spec.shape):
+        raise Unusable("wrong shape", f"expected {_shape_text(spec.shape)}, got {_shape_text(array.shape)}")
+    if not is_finite(array):
+        bad = int(np.count_nonzero(~np.isfinite(array)))
+        raise Unusable("non-finite", f"{bad} of {array.size} elements")
+    return _frozen(array)
 
 
-def _commented_header(text: str, width: int) -> list[str] | None:
-    first = text.lstrip().partition("\n")[0]
-    names = first.lstrip("# ").split()
-    return names if first.startswith("#") and len(names) == width else None
+def _is_text(spec: ObservableSpec) -> bool:
+    return isinstance(spec.criterion, Exact)
 
 
-def _columns(source: Location, header: Sequence[str] | None, width: int) -> list[int]:
-    if source.column is None:
-        return list(range(width))
-    if isinstance(source.column, int):
-        if not 0 <= source.column < width:
-            raise _Unread("missing key", f"column {source.column} of {width} in {source.file}")
-        return [source.column]
-    if header is None or source.column not in header:
-        raise _Unread("missing key", f"column {source.column!r} in {source.file}")
-    return [header.index(source.column)]
+def _fits(shape: tuple[int, ...], stated: tuple[str | int, ...]) -> bool:
+    """Lengths as stated, and the same length wherever the same axis name stands."""
+    if len(shape) != len(stated):
+        return False
+    named: dict[str, int] = {}
+    return all(
+        length == axis if isinstance(axis, int) else named.setdefault(axis, length) == length
+        for length, axis in zip(shape, stated, strict=True)
+    )
 
 
-def _from_log(data: bytes, pattern: str) -> Array:
-    """All numbers that group 1 of `pattern` matches, in order; Fortran's `1.0D-3` is a number."""
-    found = [_number(match.group(1)) for match in re.finditer(pattern, _text(data), re.MULTILINE)]
-    if not found:
-        raise _Unread("missing key", f"nothing matches {pattern!r}")
-    if any(number is None for number in found):
-        raise _Unread("not numeric", f"a match of {pattern!r}")
-    return np.array(found[0] if len(found) == 1 else found, dtype=np.float64)
+def _shape_text(shape: Iterable[str | int]) -> str:
+    return f"({', '.join(map(str, shape))})"
 
 
-def _text(data: bytes) -> str:
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise _Unread("unreadable", f"not UTF-8 at byte {error.start}") from None
+def _extra(what: str, names: set[Any]) -> list[str]:
+    """One note on what nobody asked for."""
+    if not names:
+        return []
+    few = ", ".join(shown(repr(name)) for name in sorted(names)[:NOTES])
+    more = f" and {len(names) - NOTES} more" if len(names) > NOTES else ""
+    return [f"unused {what}: {few}{more}"]
 
 
-def _number(text: str) -> float | None:
-    try:
-        return float(text.strip().replace("D", "e").replace("d", "e"))
-    except ValueError:
-        return None
-
-
-def _checked(array: Array, spec: ObservableSpec) -> Array:
-    """The array, if it is one that can be judged."""
-    if array.dtype.kind not in "biufcU":
-        raise _Unread("not numeric", f"dtype {array.dtype}")
-    if array.size == 0:
-        raise _Unread("empty", spec.name)
-    if spec.shape is not None:
-        fits = array.ndim == len(spec.shape) and all(
-            isinstance(want, str) or want == have for want, have in zip(spec.shape, array.shape, strict=True)
-        )
-        if not fits:
-            raise _Unread("wrong shape", f"{array.shape} is not {tuple(spec.shape)}")
-    if array.dtype.kind in "fc" and not np.isfinite(array).all():
-        raise _Unread("not finite", f"{int(np.sum(~np.isfinite(array)))} of {array.size} elements")
-    return array
+def _frozen(array: Array) -> Array:
+    result = np.array(array, copy=True, order="C")
+    result.setflags(write=False)
+    return result

@@ -6,9 +6,13 @@ output is in them, except the reference values, which are recomputed from the pr
 
 from __future__ import annotations
 
+import re
+from pathlib import PurePosixPath
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+_NESTED_REPEAT = re.compile(r"\((?:[^()\\]|\\.)*[+*}](?:[^()\\]|\\.)*\)[+*{]")
 
 
 class Strict(BaseModel):
@@ -20,9 +24,10 @@ class Strict(BaseModel):
 class Location(Strict):
     """Where in a case's output folder an observable is found.
 
-    `.npz` and JSON need `key` (JSON: dotted path); CSV and whitespace tables take `column` (a header
-    name or a zero-based number); any text file takes `pattern`, a regular expression whose group 1 is
-    the number, all matches in order.
+    `.npz` takes `key`, `.npy` nothing, `.json` a dotted `key` or nothing for the whole document. Any other
+    file is text: `column` picks a column of a comma or white-space separated table by its header's name or
+    zero-based number, nothing takes the whole table, and `pattern` is a regular expression whose group 1 is
+    the number. It is searched line by line; all matches, in order, make the array.
     """
 
     file: str
@@ -30,24 +35,61 @@ class Location(Strict):
     column: str | int | None = None
     pattern: str | None = None
 
+    @property
+    def suffix(self) -> str:
+        """The file's kind, in lower case: `.npz`, `.npy`, `.json`, or anything else for text."""
+        return PurePosixPath(self.file).suffix.lower()
+
+    @model_validator(mode="after")
+    def _readable(self) -> Location:
+        path = PurePosixPath(self.file)
+        if not path.name or path.is_absolute() or ".." in path.parts:
+            raise ValueError(f"file must be a path inside the case's folder, got {self.file!r}")
+        given = [name for name in ("key", "column", "pattern") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise ValueError(f"{' and '.join(given)} exclude each other")
+        allowed = {".npz": ["key"], ".npy": [], ".json": ["key"]}.get(self.suffix, ["column", "pattern"])
+        if given and given[0] not in allowed:
+            raise ValueError(f"{self.file}: {given[0]} does not apply to such a file")
+        if self.suffix == ".npz" and self.key is None:
+            raise ValueError(f"{self.file}: an .npz file needs key, the array's name")
+        if isinstance(self.column, int) and self.column < 0:
+            raise ValueError("column counts from zero")
+        if self.pattern is not None:
+            _check_pattern(self.pattern)
+        return self
+
+
+def _check_pattern(pattern: str) -> None:
+    try:
+        groups = re.compile(pattern).groups
+    except re.error as error:
+        raise ValueError(f"pattern is not a regular expression: {error}") from None
+    if groups < 1:
+        raise ValueError("pattern needs a group (…) around the number")
+    # Exponential on text that almost matches, and the text comes from code that nobody trusts.
+    if _NESTED_REPEAT.search(pattern):
+        raise ValueError("pattern repeats a group that repeats itself; write it without the nesting")
+
 
 class Norm(Strict):
     """‖candidate − reference‖ within `tolerance`, in the units that `scale` says.
 
     scale `absolute`: the plain norm of the difference.
-    scale `relative`: elementwise |c − r| / |r| before the norm (zero where both are zero).
-    scale `field`: the norm divided by the same norm of the reference.
+    scale `relative`: elementwise |c − r| / |r| before the norm: zero where both are zero, infinite where
+    only r is.
+    scale `field`: the norm divided by the same norm of the reference; absolute where that norm is zero.
     l1 and l2 are means (mean |x|, root mean square), so that they do not grow with the array.
     """
 
     kind: Literal["norm"] = "norm"
     norm: Literal["linf", "l1", "l2"] = "linf"
     scale: Literal["absolute", "relative", "field"] = "field"
-    tolerance: float = Field(gt=0)
+    tolerance: float = Field(gt=0, allow_inf_nan=False)
 
 
 class Exact(Strict):
-    """Equal element by element: integers, booleans, text."""
+    """Equal element by element: integers, booleans, text. The error is the share of elements that differ."""
 
     kind: Literal["exact"] = "exact"
 
@@ -55,29 +97,32 @@ class Exact(Strict):
 class Conserved(Strict):
     """A quantity that may not drift: max |x(t) − x(0)| / |x(0)| within `tolerance` along axis 0.
 
-    Where x(0) is zero the drift is absolute.
+    Where x(0) is zero the drift is absolute. A start at zero where the reference starts at something else
+    is an error of at least 1: what has vanished is not conserved.
     """
 
     kind: Literal["conserved"] = "conserved"
-    tolerance: float = Field(gt=0)
+    tolerance: float = Field(gt=0, allow_inf_nan=False)
 
 
 class Bounds(Strict):
     """Every element within [`low`, `high`] and |x| ≤ `max_abs`; at least one of them is given.
 
-    The error is the largest distance outside the bounds, over `scale`.
+    The error is the largest distance outside the bounds, over `scale`. Complex values have a `max_abs` only.
     """
 
     kind: Literal["bounds"] = "bounds"
-    low: float | None = None
-    high: float | None = None
-    max_abs: float | None = Field(default=None, gt=0)
-    scale: float = Field(default=1.0, gt=0)
+    low: float | None = Field(default=None, allow_inf_nan=False)
+    high: float | None = Field(default=None, allow_inf_nan=False)
+    max_abs: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    scale: float = Field(default=1.0, gt=0, allow_inf_nan=False)
 
     @model_validator(mode="after")
     def _some_bound(self) -> Bounds:
         if self.low is None and self.high is None and self.max_abs is None:
             raise ValueError("bounds needs at least one of low, high, max_abs")
+        if self.low is not None and self.high is not None and self.low > self.high:
+            raise ValueError(f"low ({self.low}) lies above high ({self.high})")
         return self
 
 
@@ -92,7 +137,7 @@ class Evidence(Strict):
     """
 
     noise: float = Field(ge=0)
-    signal: float | None = Field(default=None, ge=0)
+    signal: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     how: str = ""
 
 
@@ -103,6 +148,6 @@ class ObservableSpec(Strict):
     source: Location = Field(alias="from")
     unit: str = "1"
     shape: tuple[str | int, ...] | None = None
-    """Axis names (any length) or exact lengths, checked when given."""
+    """Axis names or exact lengths, checked when given; a name stands for one length, whatever it is."""
     criterion: Criterion
     evidence: Evidence | None = None

@@ -1,0 +1,88 @@
+"""A verdict as a table: in a terminal, as plain text, in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+from io import StringIO
+from typing import TYPE_CHECKING
+
+from scienceide.verifiers.verdict import CaseVerdict, ObservableVerdict, Verdict, outcome_line
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+COLUMNS = ("case", "observable", "score", "error", "tolerance", "signal")
+Row = tuple[str, str, str, str, str, str]
+
+
+def rows(verdict: Verdict) -> Iterator[Row]:
+    """One row per case, then one for each of its observables that is not right."""
+    for case in verdict.cases:
+        yield (case.name if case.visible else f"{case.name} (hidden)", _summary(case), _score(case.score), "", "", "")
+        for judged in case.observables:
+            if judged.score < 1.0:
+                yield ("", judged.name, _score(judged.score), *_numbers(judged))
+
+
+def footnotes(verdict: Verdict) -> list[str]:
+    """What stands below the table."""
+    notes = [f"{case.name}: {case.note}" for case in verdict.cases if case.note]
+    notes += [f"{f.rule}: {f.evidence}" if f.evidence else f.rule for f in verdict.integrity]
+    if verdict.cpu_s or verdict.wall_s:
+        notes.append(f"{verdict.cpu_s:.1f} s of CPU, {verdict.wall_s:.1f} s")
+    return notes
+
+
+def as_table(verdict: Verdict) -> Table:
+    """A rich table; fits 80 columns."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(
+        title=Text(outcome_line(verdict)),
+        caption=Text("\n".join(footnotes(verdict))),
+        box=box.SIMPLE,
+        title_justify="left",
+        caption_justify="left",
+    )
+    for name in COLUMNS:
+        number = name not in ("case", "observable")
+        table.add_column(name, justify="right" if number else "left", overflow="fold", no_wrap=number)
+    for row in rows(verdict):
+        table.add_row(*(Text(cell) for cell in row), style="" if row[0] else "dim")
+    return table
+
+
+def as_text(verdict: Verdict, width: int = 80) -> str:
+    """The table without colours, `width` columns wide."""
+    from rich.console import Console
+
+    stream = StringIO()
+    Console(file=stream, width=width, color_system=None, legacy_windows=False).print(as_table(verdict))
+    return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()).strip("\n") + "\n"
+
+
+def as_html(verdict: Verdict) -> str:
+    """A plain HTML table; every text is escaped."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in COLUMNS)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows(verdict))
+    notes = "".join(f"<p>{escape(note)}</p>" for note in footnotes(verdict))
+    title = f"<p><b>{escape(outcome_line(verdict))}</b></p>"
+    return f"<div>{title}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}</div>"
+
+
+def _summary(case: CaseVerdict) -> str:
+    right = sum(judged.score == 1.0 for judged in case.observables)
+    return f"{right} of {len(case.observables)} right"
+
+
+def _numbers(judged: ObservableVerdict) -> tuple[str, str, str]:
+    error = judged.failure if judged.error is None else f"{judged.error:.2e}"
+    return error, f"{judged.tolerance:.1e}", f"{judged.signal:.2e}"
+
+
+def _score(score: float) -> str:
+    """Never 1.000 for what is not right."""
+    return "1" if score == 1.0 else f"{min(score, 0.999):.3f}"
