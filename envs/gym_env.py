@@ -4,7 +4,7 @@ An action is the JSON text of a tool call (`tools.TOOLS`); an observation is tex
 fields. The reward is the repair reward, paid once, when the episode ends. An episode that could not be
 graded pays 0 and says `info["outcome"] == "ungraded"`; leave it out of any average.
 
-Gymnasium finds it by the package's entry point; `gymnasium.make_vec("scienceide/Repair-v0", num_envs=8,
+`import scienceide` registers it. `gymnasium.make_vec("scienceide/Repair-v0", num_envs=8,
 task=...)` runs 8 sandboxes at once.
 """
 

@@ -162,6 +162,10 @@ class Workshop:
         if self._owns_provider:
             self.provider.close()
 
+    def __deepcopy__(self, memo: dict[int, object]) -> Workshop:
+        """Itself: Gymnasium copies the arguments of environments, but this is what they share."""
+        return self
+
     def __enter__(self) -> Workshop:
         return self
 

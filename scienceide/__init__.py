@@ -7,12 +7,14 @@
     run = si.train(model="smollm2-135m", algorithm="grpo", steps=4)   # returns at once
     run.watch(); run.metrics; run.plot()
 
-Everything is imported when first used, so that `import scienceide` itself costs milliseconds.
+Importing it registers `scienceide/Repair-v0` with Gymnasium; everything else is imported when first used.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+
+from scienceide.registration import register
 
 if TYPE_CHECKING:
     from scienceide.api import RunHandle, environments, evaluate, make, runs, tasks, train
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = ["RunHandle", "__version__", "environments", "evaluate", "make", "runs", "tasks", "train"]
+
+
+register()
 
 
 def __getattr__(name: str) -> Any:

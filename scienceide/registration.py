@@ -1,4 +1,4 @@
-"""Tells Gymnasium about our environments; it calls `register` by entry point when it is imported."""
+"""Tells Gymnasium about our environments; done when `scienceide` is imported."""
 
 from __future__ import annotations
 

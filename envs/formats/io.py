@@ -72,7 +72,8 @@ def _keep_kinds(data: Any, whole: Any) -> None:
 
 def describe(error: ValidationError, path: Path, model: type[BaseModel], text: str) -> str:
     """One sentence for the first thing that is wrong: file, line if it can be found, field, expectation."""
-    first = error.errors()[0]
+    # A misspelt key is also a missing one; the misspelling says more.
+    first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
     keys = [str(k) for k in first["loc"]]
     field = ".".join(keys) or "the file"
     line = _line_of(text, [k for k in keys if not k.isdigit()])
