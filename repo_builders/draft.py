@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from scienceide.envs.defects import broken_files
 from scienceide.envs.formats import Defect, Task
 from scienceide.envs.workshop import ReadyEnvironment, Workshop
+from scienceide.repo_builders.mutants import MutantRunner
 from scienceide.repo_builders.mutate import Candidate
 
 
@@ -24,10 +25,11 @@ class Draft:
 
 @dataclass(frozen=True)
 class Bench:
-    """Where drafts are tried: a workshop and the built environment."""
+    """Where drafts are tried: a workshop, the built environment, and what runs mutants in it."""
 
     shop: Workshop
     ready: ReadyEnvironment
+    runner: MutantRunner
 
     def pristine_bytes(self, file: str) -> bytes:
         """A file of the pristine tree."""

@@ -17,7 +17,7 @@ from scienceide.base.paths import cache_dir, content_hash, write_atomically
 from scienceide.envs.defects import broken_files, reader
 from scienceide.envs.formats import Defect
 from scienceide.envs.grading import Measured, describe_end, put, rebuild
-from scienceide.envs.running import RunSpec, run_case
+from scienceide.envs.running import run_case
 from scienceide.envs.sandbox.protocol import Sandbox
 from scienceide.envs.workshop import ReadyEnvironment
 from scienceide.repo_builders.coverage import Coverage
@@ -78,12 +78,23 @@ class MutantRunner:
         path = self._path(candidate)
         ran = _load(path) if path.is_file() else None
         if ran is None:
-            ran = self._run(candidate, [self._specs[run] for run in runs])
+            ran = self._run(candidate, runs)
             _save(path, ran)
         if not ran:
             return Mutant(candidate, self._as_measured({}), died="builds")
         hung = any(r.hung for r in ran.values())
         return Mutant(candidate, self._as_measured(ran), died="halts" if hung else "")
+
+    def again(self, candidate: Candidate) -> Measured:
+        """Run a candidate afresh, whatever is remembered of it.
+
+        Raises:
+            SandboxError: the sandbox failed.
+        """
+        edit = candidate.edit
+        return self._as_measured(
+            self._run(candidate, self._coverage.reaching(edit.file, candidate.statement, edit.line))
+        )
 
     def close(self) -> None:
         """End the sandbox."""
@@ -102,7 +113,7 @@ class MutantRunner:
     def _path(self, candidate: Candidate) -> Path:
         return cache_dir("mutants", self._key) / f"{content_hash(candidate.edit.model_dump(mode='json'))}.json"
 
-    def _run(self, candidate: Candidate, specs: Iterable[RunSpec]) -> dict[str, _Ran]:
+    def _run(self, candidate: Candidate, runs: Iterable[str]) -> dict[str, _Ran]:
         """Outputs by run; none at all where the mutant does not build. Stops at a run that hangs."""
         environment = self._ready.pristine.environment
         contents = broken_files(Defect(edits=(candidate.edit,)), self._read)
@@ -112,7 +123,7 @@ class MutantRunner:
         put(self._sandbox, contents)
         built = rebuild(self._sandbox, environment, list(contents))
         if built is None or built.exit_code == 0:
-            for spec in specs:
+            for spec in (self._specs[run] for run in runs):
                 run = run_case(self._sandbox, environment, spec)
                 failure = "" if run.result.exit_code == 0 else describe_end(run.result)
                 hung = run.result.killed_by in ("cpu", "wall")

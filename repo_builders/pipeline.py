@@ -7,9 +7,10 @@ where it was. The output folder appears whole, or not at all.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -119,16 +120,8 @@ def build_environment(
 
 def _write_recipe(source: str | Path, folder: Path, build: _Build) -> None:
     """Copy the recipe, or make one with cases from the source's own tests."""
-    given = Path(source)
-    if (given / "environment.toml").is_file():
-        for name in ("environment.toml", "cases"):
-            if (given / name).is_dir():
-                shutil.copytree(given / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-            elif (given / name).is_file():
-                folder.mkdir(exist_ok=True)
-                shutil.copy(given / name, folder / name)
-        record = load_environment(str(given)).environment.model_copy(update={"name": folder.name})
-        write_atomically(folder / "environment.toml", _renamed(folder / "environment.toml", record.name))
+    if (Path(source) / "environment.toml").is_file():
+        _copy_recipe(load_environment(str(source)), folder)
         return
     pinned = resolve(str(source), build.progress)
     made = recipe.generate(pinned, fetch(pinned, None, build.progress)).model_copy(update={"name": folder.name})
@@ -137,12 +130,27 @@ def _write_recipe(source: str | Path, folder: Path, build: _Build) -> None:
     harvesting.write_cases(harvesting.harvest(pristine, build.progress), folder / "cases")
 
 
-def _renamed(path: Path, name: str) -> str:
-    """The text of an `environment.toml` with its top-level `name` set; comments stay."""
-    lines = path.read_text(encoding="utf-8").split("\n")
-    index = next(i for i, line in enumerate(lines) if line.partition("=")[0].strip() == "name")
-    lines[index] = f'name = "{name}"'
-    return "\n".join(lines)
+def _copy_recipe(given: LoadedEnvironment, folder: Path) -> None:
+    """The recipe's files under a new name; a source folder that lies in the recipe comes along."""
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(given.folder / "cases", folder / "cases", ignore=ignored)
+    values = {"name": folder.name}
+    source = given.environment.source
+    if source.kind == "folder" and source.path is not None and not Path(source.path).is_absolute():
+        code = (given.folder / source.path).resolve()
+        if code.is_relative_to(given.folder):
+            shutil.copytree(code, folder / source.path, ignore=ignored)
+        else:
+            values["path"] = str(code)
+    text = (given.folder / "environment.toml").read_text(encoding="utf-8")
+    write_atomically(folder / "environment.toml", _with_values(text, values))
+
+
+def _with_values(text: str, values: Mapping[str, str]) -> str:
+    """TOML text in which the first setting of each key has a new value; comments stay."""
+    for key, value in values.items():
+        text = re.sub(rf"(?m)^{key}\s*=.*$", lambda _, k=key, v=value: f"{k} = {json.dumps(v)}", text, count=1)  # type: ignore[misc]
+    return text
 
 
 def _fill(folder: Path, build: _Build) -> None:
@@ -160,8 +168,8 @@ def _fill(folder: Path, build: _Build) -> None:
                 ready = _calibrated(folder, ready, order, runner, build)
         with build.stage("screening"):
             assessments = _screen(ready, order, runner, build)
-    with build.stage("gates"):
-        passed = _gate(ready, assessments, build)
+        with build.stage("gates"):
+            passed = _gate(Bench(build.shop, ready, runner), assessments, build)
     _publish(folder, passed, build)
     build.report.describe_cases(load_environment(str(folder)))
     write_atomically(folder / "graveyard.json", build.report.graveyard_json())
@@ -226,13 +234,14 @@ def _screen(
 
 
 def _gate(
-    ready: ReadyEnvironment, assessments: Sequence[tasks.Assessment], build: _Build
+    bench: Bench, assessments: Sequence[tasks.Assessment], build: _Build
 ) -> list[tuple[Draft, list[GateResult], float]]:
     """Drafts that pass every gate, with what the gates said and the CPU seconds of a verification."""
-    bench = Bench(build.shop, ready)
     names = tasks.name_drafts(assessments)
-    drafts = [tasks.draft(a, ready, name) for a, name in zip(assessments, names, strict=True)]
+    drafts = [tasks.draft(a, bench.ready, name) for a, name in zip(assessments, names, strict=True)]
+    build.progress.start("search the system")
     sweep = sweep_system(drafts, bench)
+    build.progress.finish()
     passed = []
     build.progress.start("gates", build.options.tasks)
     for draft in drafts:

@@ -37,6 +37,11 @@ class Assessment:
         """The verdicts an agent can see."""
         return [case for case in self.verdict.cases if case.visible]
 
+    def numbers(self) -> dict[str, dict[str, float | None]]:
+        """The baseline without what left no number: TOML has no null, and an absent entry says the same."""
+        numbers = {run: {o: e for o, e in errors.items() if e is not None} for run, errors in self.baseline.items()}
+        return {run: dict(errors) for run, errors in numbers.items() if errors}
+
     @property
     def rejected(self) -> str:
         """The gate that this can never pass, or nothing. Screening costs less than gating."""
@@ -68,7 +73,7 @@ def draft(assessment: Assessment, ready: ReadyEnvironment, name: str) -> Draft:
         hints=describe.hints(candidate, ready.specs, assessment.visible),
         derivation=describe.derivation(candidate),
         floor=assessment.verdict.score,
-        baseline={run: dict(errors) for run, errors in assessment.baseline.items()},
+        baseline=assessment.numbers(),
         difficulty=Difficulty(
             cases_broken=round(sum(case.score < 1.0 for case in cases) / len(cases), 4), sites=1, verification_cpu=0.0
         ),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -18,7 +18,7 @@ from scienceide.base.errors import SandboxError
 from scienceide.envs.defects import content_of, to_text
 from scienceide.envs.episode import show_cases
 from scienceide.envs.formats import Edit
-from scienceide.envs.sandbox.protocol import TREE, Limits, Sandbox
+from scienceide.envs.sandbox.protocol import TREE, Sandbox, SandboxSpec
 from scienceide.repo_builders.draft import Bench, Draft
 from scienceide.repo_builders.inside import program
 
@@ -109,7 +109,7 @@ def sweep_system(drafts: Iterable[Draft], bench: Bench) -> Sweep:
         SandboxError: the sandbox failed.
     """
     needles = [n for draft in drafts for n in needles_of(draft, bench.pristine_bytes)]
-    sandbox = bench.shop.provider.acquire(bench.ready.pristine.spec())
+    sandbox = bench.shop.provider.acquire(_roomy(bench.ready.pristine.spec()))
     try:
         hits, files, size = _search(sandbox, _Job(["/"], [*_KERNEL, *_OWN], needles))
     finally:
@@ -141,7 +141,7 @@ def search_agent_view(draft: Draft, bench: Bench, layer: Path, sweep: Sweep | No
         modules=modules,
         digests=unbroken_products(layer, bench.ready.pristine.layer, initial),
     )
-    sandbox = bench.shop.provider.acquire(bench.ready.pristine.spec((layer,)))
+    sandbox = bench.shop.provider.acquire(_roomy(bench.ready.pristine.spec((layer,))))
     try:
         show_cases(sandbox, bench.ready.pristine.environment)
         hits, files, size = _search(sandbox, job)
@@ -166,14 +166,18 @@ def unbroken_products(layer: Path, pristine: Path, initial: Mapping[str, bytes])
     return digests
 
 
+def _roomy(spec: SandboxSpec) -> SandboxSpec:
+    """The same view with room for a search: reading a whole system takes more than an agent may use."""
+    limits = replace(spec.limits, memory=4 * 2**30, cpu_s=1800.0, wall_s=3600.0, output=64 * 2**20)
+    return replace(spec, limits=limits, purpose="build")
+
+
 def _search(sandbox: Sandbox, job: _Job) -> tuple[list[Hit], int, int]:
     """Run the program inside and read what it found."""
-    limits = Limits(memory=max(sandbox.spec.limits.memory, 2 * 2**30), cpu_s=1800, wall_s=3600, output=64 * 2**20)
     request = {**vars(job), "needles": [vars(n) for n in job.needles]}
-    result = sandbox.run(
-        ["python", "-I", "-c", program("scan")], cwd="/", stdin=json.dumps(request).encode(), limits=limits
-    )
+    result = sandbox.run(["python", "-I", "-c", program("scan")], cwd="/", stdin=json.dumps(request).encode())
     if result.exit_code != 0:
-        raise SandboxError(f"The search of the sandbox failed: {result.text[-300:]}")
+        how = f"stopped by its {result.killed_by} limit" if result.killed_by else result.text[-300:]
+        raise SandboxError(f"The search of the sandbox failed: {how}")
     found = json.loads(result.text)
     return [Hit(**hit) for hit in found["hits"]], found["files"], found["bytes"]

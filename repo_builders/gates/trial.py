@@ -8,7 +8,7 @@ from pathlib import Path
 
 from scienceide.base.errors import TaskError
 from scienceide.envs.defects import fixed_files
-from scienceide.envs.grading import Judge, measure
+from scienceide.envs.grading import Judge, Measured, measure
 from scienceide.envs.workshop import build_layer
 from scienceide.repo_builders.draft import Bench, Draft
 from scienceide.repo_builders.gates.search import Report, Sweep, search_agent_view
@@ -51,14 +51,19 @@ class Trial:
 
     @cached_property
     def untouched(self) -> tuple[Verdict, ...]:
-        """Verdicts of the untouched task, each from a sandbox and runs of its own."""
-        return tuple(self._verdict(self.initial) for _ in range(REPEATS))
+        """Verdicts of the untouched task, each from runs of its own.
+
+        The first runs everything the way grading does. The others repeat the runs that reach the defect: the
+        rest executes pristine code only, whose noise is measured when tolerances are placed.
+        """
+        first = self._verdict(measure(self.bench.ready.pristine, self.initial))
+        again = (self.bench.runner.again(self.draft.candidate) for _ in range(REPEATS - 1))
+        return (first, *(self._verdict(measured) for measured in again))
 
     @cached_property
     def repaired(self) -> Verdict:
         """The verdict of the known fix."""
-        measured = self.bench.shop.measure(self.bench.ready, self.fixed)
-        return self._judge.verdict(self.bench.ready.specs, measured)
+        return self._verdict(self.bench.shop.measure(self.bench.ready, self.fixed))
 
     @cached_property
     def search(self) -> Report:
@@ -66,11 +71,7 @@ class Trial:
         assert isinstance(self.layer, Path)
         return search_agent_view(self.draft, self.bench, self.layer, self._sweep)
 
-    @property
-    def _judge(self) -> Judge:
+    def _verdict(self, measured: Measured) -> Verdict:
         task = self.draft.task
-        return Judge(self.bench.ready.references, task.floor, task.baseline)
-
-    def _verdict(self, contents: Mapping[str, bytes]) -> Verdict:
-        measured = measure(self.bench.ready.pristine, contents)
-        return self._judge.verdict(self.bench.ready.specs, measured)
+        judge = Judge(self.bench.ready.references, task.floor, task.baseline)
+        return judge.verdict(self.bench.ready.specs, measured)

@@ -15,7 +15,9 @@ import lzma
 import marshal
 import os
 import re
+import shutil
 import stat
+import subprocess
 import sys
 import zipfile
 import zlib
@@ -64,6 +66,48 @@ def anchor(text):
     return max(re.findall(r"[\w.]+", text) or [text], key=len).encode()
 
 
+def first_bytes(path):
+    """The start of a file, enough to tell an archive; empty where it cannot be read."""
+    try:
+        with open(path, "rb") as stream:
+            return stream.read(6)
+    except OSError:
+        return b""
+
+
+def holding(paths, words):
+    """Those of `paths` that hold any of `words`: by grep, which looks for all of them at once."""
+    if not words or shutil.which("grep") is None:
+        return set(paths)
+    found = set()
+    for start in range(0, len(paths), 500):
+        done = subprocess.run(
+            ["grep", "-laFs", "-f", "-", "--", *paths[start : start + 500]],
+            input=b"\n".join(words) + b"\n",
+            capture_output=True,
+            env={**os.environ, "LC_ALL": "C"},
+            check=False,
+        )
+        found.update(os.fsdecode(line) for line in done.stdout.split(b"\n") if line)
+    return found
+
+
+def worth_reading(job, anchors):
+    """Paths of all files, and of those that a closer look can find something in."""
+    paths = list(files_below(job["roots"], tuple(job["skip"])))
+    sizes = {size for size, _ in job["digests"]}
+    packed = (b"PK\x03\x04", *(magic for magic, _ in _PACKED))
+    close = holding(paths, sorted(set(anchors.values())))
+    for path in paths:
+        if (
+            (path.endswith((".pyc", ".pyo")) and job["modules"])
+            or first_bytes(path).startswith(packed)
+            or (sizes and os.lstat(path).st_size in sizes)
+        ):
+            close.add(path)
+    return paths, close
+
+
 def text_hits(name, data, needles, anchors):
     """Needles found in `data`, and whether a neighbouring line stands beside them too."""
     present = [n for n in needles if anchors[n["id"]] in data]
@@ -99,24 +143,22 @@ def main():
     """Search, and print what was found."""
     job = json.load(sys.stdin)
     anchors = {n["id"]: anchor(n["spaced"]) for n in job["needles"]}
-    digests = job["digests"]
-    sizes = {size for size, _ in digests}
-    wanted = {digest for _, digest in digests}
-    hits, files, size = [], 0, 0
-    for path in files_below(job["roots"], tuple(job["skip"])):
+    wanted = {digest for _, digest in job["digests"]}
+    paths, close = worth_reading(job, anchors)
+    hits = []
+    for path in sorted(close):
         try:
             with open(path, "rb") as stream:
                 data = stream.read()
         except OSError:
             continue
-        files += 1
-        size += len(data)
-        if len(data) in sizes and hashlib.sha256(data).hexdigest() in wanted:
+        if wanted and hashlib.sha256(data).hexdigest() in wanted:
             hits.append({"kind": "product", "id": "", "path": path, "count": 1, "context": True})
         for name, part in contents(path, data):
             hits.extend(text_hits(name, part, job["needles"], anchors))
             hits.extend(module_hits(name, part, job["modules"]))
-    json.dump({"hits": hits, "files": files, "bytes": size}, sys.stdout)
+    size = sum(os.lstat(path).st_size for path in paths)
+    json.dump({"hits": hits, "files": len(paths), "bytes": size}, sys.stdout)
 
 
 if __name__ == "__main__":
