@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from scienceide.base.errors import SandboxError
+from scienceide.base.paths import cache_dir, content_hash, write_atomically
 from scienceide.envs.defects import content_of, to_text
 from scienceide.envs.episode import show_cases
 from scienceide.envs.formats import Edit
@@ -23,6 +24,8 @@ from scienceide.repo_builders.draft import Bench, Draft
 from scienceide.repo_builders.inside import program
 
 _KERNEL = ("/proc", "/sys", "/dev")
+_VERSION = 1
+"""Counts up when the search changes, so that kept sweeps no longer hold."""
 _OWN = (TREE, "/tmp")
 """What differs from task to task."""
 
@@ -109,11 +112,17 @@ def sweep_system(drafts: Iterable[Draft], bench: Bench) -> Sweep:
         SandboxError: the sandbox failed.
     """
     needles = [n for draft in drafts for n in needles_of(draft, bench.pristine_bytes)]
-    sandbox = bench.shop.provider.acquire(_roomy(bench.ready.pristine.spec()))
-    try:
-        hits, files, size = _search(sandbox, _Job(["/"], [*_KERNEL, *_OWN], needles))
-    finally:
-        sandbox.close()
+    key = content_hash(_VERSION, bench.ready.pristine.root.identity, [vars(n) for n in needles])
+    path = cache_dir("sweeps") / f"{key}.json"
+    if not path.is_file():
+        sandbox = bench.shop.provider.acquire(_roomy(bench.ready.pristine.spec()))
+        try:
+            found = _search(sandbox, _Job(["/"], [*_KERNEL, *_OWN], needles))
+        finally:
+            sandbox.close()
+        write_atomically(path, json.dumps([[vars(hit) for hit in found[0]], *found[1:]]))
+    stored, files, size = json.loads(path.read_text())
+    hits = [Hit(**hit) for hit in stored]
     by_needle: dict[str, tuple[Hit, ...]] = {}
     for hit in hits:
         by_needle[hit.id] = (*by_needle.get(hit.id, ()), hit)

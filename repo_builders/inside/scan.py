@@ -99,11 +99,8 @@ def worth_reading(job, anchors):
     packed = (b"PK\x03\x04", *(magic for magic, _ in _PACKED))
     close = holding(paths, sorted(set(anchors.values())))
     for path in paths:
-        if (
-            (path.endswith((".pyc", ".pyo")) and job["modules"])
-            or first_bytes(path).startswith(packed)
-            or (sizes and os.lstat(path).st_size in sizes)
-        ):
+        compiled = bool(job["modules"]) and path.endswith((".pyc", ".pyo"))
+        if compiled or first_bytes(path).startswith(packed) or (sizes and os.lstat(path).st_size in sizes):
             close.add(path)
     return paths, close
 
