@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from scienceide.base.errors import SandboxError, unknown
-from scienceide.envs.sandbox import check
+from scienceide.envs.sandbox import check, engine
 from scienceide.envs.sandbox.protocol import Availability, Provider
 
 __all__ = ["available", "provider"]
 
-_PREFERRED = ("bubblewrap",)
+_PREFERRED = ("bubblewrap", "docker")
 
 
 def available() -> dict[str, Availability]:
     """Every kind of sandbox, and whether it works on this machine."""
-    return {"bubblewrap": check.bubblewrap()}
+    return {"bubblewrap": check.bubblewrap(), "docker": engine.availability()}
 
 
 def provider(name: str = "auto") -> Provider:
@@ -37,6 +37,10 @@ def provider(name: str = "auto") -> Provider:
     state = kinds[name]
     if not state.ok:
         raise SandboxError(f"{name} sandboxes cannot be had here: {state.reason}; {state.remedy}.")
+    if name == "docker":
+        from scienceide.envs.sandbox.docker_provider import DockerProvider
+
+        return DockerProvider()
     from scienceide.envs.sandbox.bubblewrap import BubblewrapProvider
 
     return BubblewrapProvider()

@@ -28,6 +28,13 @@ class Link:
         self._evidence = evidence
         self._ended = ""
 
+    @classmethod
+    def closed(cls) -> Link:
+        """A line that was hung up."""
+        link = cls(socket.socket(socket.AF_UNIX), lambda: "")
+        link.close()
+        return link
+
     def call(
         self, op: str, body: bytes = b"", *, timeout: float = 120.0, most: int = 2**20, **fields: Any
     ) -> tuple[dict[str, Any], bytes]:

@@ -191,7 +191,7 @@ def _become(command: Command, stdin: int, output: int, fault: int, view: enterin
     except (OSError, ValueError) as error:
         missing = isinstance(error, FileNotFoundError | NotADirectoryError)
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        what = error.filename or command.argv[0] if isinstance(error, OSError) else command.argv[0]
+        what = command.cwd if isinstance(error, OSError) and error.filename == command.cwd else command.argv[0]
         os.write(fault, f"{stage}:{what}: {reason}\n".encode("utf-8", "replace"))
         os._exit(127 if missing else 126)
     finally:
