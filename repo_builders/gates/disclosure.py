@@ -36,7 +36,7 @@ def check(
         for where, text in [("the instruction", instruction), *(("a hint", hint) for hint in weak_hints)]:
             if _quotes(text, line):
                 found.append(f"{where} quotes the pristine line")
-            if re.search(rf"\blines? {edit.line}\b", text):
+            if re.search(rf"(?i)\blines? {edit.line}\b", text):
                 found.append(f"{where} names the line")
     if found:
         return GateResult("disclosure", False, f"{found[0]}.".capitalize(), {"found": found})

@@ -130,10 +130,19 @@ def module_hits(name, data, modules):
         try:
             code = marshal.loads(data[16:])
             same = code == compile(module["source"], code.co_filename, "exec", dont_inherit=True)
-        except (ValueError, EOFError, TypeError, SyntaxError):
+        except (ValueError, EOFError, TypeError, SyntaxError, AttributeError):
             same = False
         if not same:
             yield {"kind": "bytecode", "id": module["id"], "path": name, "count": 1, "context": True}
+
+
+def hits_in(path, data, job, anchors, wanted):
+    """All that one file gives away."""
+    if wanted and hashlib.sha256(data).hexdigest() in wanted:
+        yield {"kind": "product", "id": "", "path": path, "count": 1, "context": True}
+    for name, part in contents(path, data):
+        yield from text_hits(name, part, job["needles"], anchors)
+        yield from module_hits(name, part, job["modules"])
 
 
 def main():
@@ -149,11 +158,7 @@ def main():
                 data = stream.read()
         except OSError:
             continue
-        if wanted and hashlib.sha256(data).hexdigest() in wanted:
-            hits.append({"kind": "product", "id": "", "path": path, "count": 1, "context": True})
-        for name, part in contents(path, data):
-            hits.extend(text_hits(name, part, job["needles"], anchors))
-            hits.extend(module_hits(name, part, job["modules"]))
+        hits.extend(hits_in(path, data, job, anchors, wanted))
     size = sum(os.lstat(path).st_size for path in paths)
     json.dump({"hits": hits, "files": len(paths), "bytes": size}, sys.stdout)
 
