@@ -25,6 +25,7 @@ ARRAY_BYTES = 64 * 2**20
 MEMBERS = 1000
 """The most arrays of one `.npz` file."""
 DIMENSIONS = 32
+HEADER_BYTES = 4096
 
 _MAGIC = b"\x93NUMPY"
 _HEADER = re.compile(
@@ -36,6 +37,9 @@ _CENTRAL = b"PK\x01\x02"
 _BAD_ZIP = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, RuntimeError, ValueError, OverflowError)
 
 Array = npt.NDArray[Any]
+
+_LARGEST: dict[str, type[np.generic]] = {"f": np.float64, "c": np.complex128}
+"""Longer ones differ from machine to machine."""
 
 
 class Archive:
@@ -66,6 +70,14 @@ class Archive:
         Raises:
             Unusable: it is not there, or not a plain array of a moderate size.
         """
+        return parse_npy(self.content(key))
+
+    def content(self, key: str) -> bytes:
+        """Unpack the bytes of one member, as many as an array may have.
+
+        Raises:
+            Unusable: it is not there, or does not unpack.
+        """
         info = self._members.get(key)
         if info is None:
             raise Unusable("missing key", f"no array {key!r}")
@@ -73,10 +85,9 @@ class Archive:
             raise Unusable("unreadable", "encrypted, or packed in an unusual way")
         try:
             with self._zip.open(info) as stream:
-                data = stream.read(ARRAY_BYTES + 4096)  # whatever sizes the file claims
+                return stream.read(ARRAY_BYTES + HEADER_BYTES)  # whatever sizes the file claims
         except _BAD_ZIP as error:
             raise Unusable("unreadable", f"a broken zip file: {error}") from None
-        return parse_npy(data)
 
 
 def parse_npy(data: bytes) -> Array:
@@ -106,7 +117,7 @@ def _parse_header(data: bytes) -> tuple[np.dtype[Any], bool, tuple[int, ...], in
     wide = data[6] >= 2
     start = 12 if wide else 10
     length = int.from_bytes(data[8:start], "little")
-    match = _HEADER.fullmatch(data[start : start + min(length, 4096)])
+    match = _HEADER.fullmatch(data[start : start + min(length, HEADER_BYTES)])
     if match is None:
         raise Unusable("unreadable", "an .npy header of an unusual form")
     described = _DESCR.fullmatch(match["descr"])
@@ -126,7 +137,8 @@ def _plain(array: Array) -> Array:
     """The same values in native types that other machines have too."""
     kind = array.dtype.kind
     if kind == "b":
-        return array.view(np.uint8) != 0  # a forged byte of 2 is no third truth value
+        # A forged byte of 2 is no third truth value.
+        return np.asarray(array.view(np.uint8) != 0)
     if kind == "S":
         text = np.char.decode(array, "latin-1")
         return np.asarray(text)
@@ -135,8 +147,7 @@ def _plain(array: Array) -> Array:
         if native.size and int(np.ascontiguousarray(native).reshape(-1).view(np.uint32).max()) > 0x10FFFF:
             raise Unusable("unreadable", "text that is not Unicode")
         return native
-    wide = (
-        {"f": np.float64, "c": np.complex128}.get(kind) if array.dtype.itemsize > (16 if kind == "c" else 8) else None
-    )
-    with np.errstate(over="ignore"):
-        return array.astype(wide or array.dtype.newbyteorder("="))
+    if kind in _LARGEST and array.dtype.itemsize > np.dtype(_LARGEST[kind]).itemsize:
+        with np.errstate(over="ignore"):  # becomes an infinity, which has a name
+            return array.astype(_LARGEST[kind])
+    return array.astype(array.dtype.newbyteorder("="))

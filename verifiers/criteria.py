@@ -136,7 +136,7 @@ def _distance(a: Array, b: Array) -> Array:
         # The difference of two 64-bit integers fits in 64 bits without a sign.
         ua, ub = a.astype(np.uint64), b.astype(np.uint64)
         return np.where(a >= b, ua - ub, ub - ua).astype(np.float64)
-    return np.abs(_as_float(a) - _as_float(b))
+    return np.asarray(np.abs(_as_float(a) - _as_float(b)))
 
 
 def _as_float(array: Array) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from scienceide.verifiers.failures import Unusable
@@ -29,14 +30,27 @@ def read_regular(folder: Path, name: str, most: int = FILE_BYTES) -> bytes:
         raise Unusable("missing file", name) from None
     except OSError as error:
         raise Unusable("unreadable", f"{name}: {error.strerror}") from None
-    with os.fdopen(handle, "rb") as stream:
-        status = os.fstat(stream.fileno())
-        if not stat.S_ISREG(status.st_mode):
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise Unusable("unreadable", f"{name} is not a plain file")
-        data = stream.read(most + 1)
+        with os.fdopen(handle, "rb", closefd=False) as stream:
+            data = stream.read(most + 1)
+    except OSError as error:
+        raise Unusable("unreadable", f"{name}: {error.strerror}") from None
+    finally:
+        os.close(handle)
     if len(data) > most:
         raise Unusable("too large", f"{name}: more than {most >> 20} MiB")
     return data
+
+
+def names_in(folder: Path, most: int = 1000) -> list[str]:
+    """Names of at most `most` entries of a folder, sorted; none where there is no folder."""
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entry.name for entry in islice(entries, most))
+    except OSError:
+        return []
 
 
 def _step(folder: int, name: str, flags: int) -> int:

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import io
-import json
 import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from pydantic import ValidationError
 
 from scienceide.base.errors import VerifierError
 from scienceide.base.paths import write_atomically
-from scienceide.verifiers.arrays import Archive, Array, parse_npy
+from scienceide.verifiers.arrays import ARRAY_BYTES, Archive, Array, parse_npy
 from scienceide.verifiers.criteria import NUMERIC, is_finite
-from scienceide.verifiers.failures import Failure, Unusable, shown
-from scienceide.verifiers.files import FILE_BYTES, read_regular
-from scienceide.verifiers.spec import Exact, ObservableSpec
+from scienceide.verifiers.failures import Failure, FailureName, Unusable, shown
+from scienceide.verifiers.files import FILE_BYTES, names_in, read_regular
+from scienceide.verifiers.spec import Exact, ObservableSpec, Strict
 from scienceide.verifiers.text import column, decode, json_array, matches, parse_json, pick
 
 TOTAL_BYTES = 256 * 2**20
 """The most that all arrays of one run take together."""
 NOTES = 10
+"""So many names of what nobody asked for are told."""
+INDEX = "index.json"
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,14 +42,11 @@ class Outputs:
 
     def save(self, path: Path) -> None:
         """Write everything into one `.npz` file; the same outputs make the same bytes."""
-        index = {
-            "arrays": list(self.arrays),
-            "failures": {name: [f.name, f.detail] for name, f in self.failures.items()},
-            "notes": self.notes,
-        }
+        failures = {name: (failure.name, failure.detail) for name, failure in self.failures.items()}
+        index = _Index(arrays=tuple(self.arrays), failures=failures, notes=self.notes)
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr(zipfile.ZipInfo("index.json"), json.dumps(index))
+            archive.writestr(zipfile.ZipInfo(INDEX), index.model_dump_json())
             for number, array in enumerate(self.arrays.values()):
                 member = io.BytesIO()
                 np.lib.format.write_array(member, array, allow_pickle=False)
@@ -62,15 +61,23 @@ class Outputs:
             VerifierError: the file is missing or broken; it may be deleted and computed again.
         """
         try:
-            data = path.read_bytes()
-            with zipfile.ZipFile(io.BytesIO(data)) as archive:
-                index = json.loads(archive.read("index.json"))
-            members = Archive(data)
-            arrays = {name: _frozen(members.array(str(n))) for n, name in enumerate(index["arrays"])}
-            failures = {name: Failure(*parts) for name, parts in index["failures"].items()}
-            return cls(arrays, failures, tuple(index["notes"]))
-        except (OSError, zipfile.BadZipFile, ValueError, KeyError, TypeError, Unusable) as error:
-            raise VerifierError(f"{path}: not saved outputs ({error}); delete it and they are computed anew.") from None
+            archive = Archive(path.read_bytes())
+            index = _Index.model_validate_json(archive.content(INDEX))
+            arrays = {name: _frozen(archive.array(str(number))) for number, name in enumerate(index.arrays)}
+        except OSError as error:
+            raise VerifierError(f"{path}: {error.strerror}.") from None
+        except (ValidationError, Unusable):
+            raise VerifierError(f"{path}: these are not saved outputs; delete the file.") from None
+        failures = {name: Failure(*parts) for name, parts in index.failures.items()}
+        return cls(arrays, failures, index.notes)
+
+
+class _Index(Strict):
+    """What is in a saved file: names in the order of the numbered arrays, and all that is not an array."""
+
+    arrays: tuple[str, ...]
+    failures: dict[str, tuple[FailureName, str]]
+    notes: tuple[str, ...]
 
 
 def read_outputs(source: Mapping[str, bytes] | Path, specs: Sequence[ObservableSpec]) -> Outputs:
@@ -101,8 +108,8 @@ def read_outputs(source: Mapping[str, bytes] | Path, specs: Sequence[ObservableS
             else:
                 arrays[spec.name] = array
                 left -= array.nbytes
-    if not isinstance(source, Path):
-        notes += _extra("files", set(source) - {_file(spec) for spec in specs})
+    present = names_in(source) if isinstance(source, Path) else source
+    notes += _extra("files", set(present) - {_file(spec) for spec in specs})
     return Outputs(arrays, failures, tuple(notes))
 
 
@@ -127,7 +134,7 @@ def _opened(
     suffix = wanted[0].source.suffix
     if suffix == ".npz":
         archive = Archive(data)
-        notes += _extra(f"arrays in {name}", set(archive.names) - {spec.source.key for spec in wanted})
+        notes += _extra(f"arrays in {name}", set(archive.names) - {spec.source.key or "" for spec in wanted})
         return lambda spec: archive.array(spec.source.key or "")
     if suffix == ".npy":
         return lambda spec: parse_npy(data)
@@ -144,8 +151,8 @@ def _from_text(data: bytes, spec: ObservableSpec) -> Array:
 
 
 def _checked(array: Array, spec: ObservableSpec, left: int) -> Array:
-    if array.nbytes > left:
-        raise Unusable("too large", f"the case's arrays exceed {TOTAL_BYTES >> 20} MiB")
+    if array.nbytes > min(left, ARRAY_BYTES):
+        raise Unusable("too large", f"more than {ARRAY_BYTES >> 20} MiB, or {TOTAL_BYTES >> 20} MiB with the others")
     if array.dtype.kind not in NUMERIC and not (_is_text(spec) and array.dtype.kind == "U"):
         raise Unusable("not numeric", f"type {array.dtype}")
     if spec.shape is not None and not _fits(array.shape, spec.shape):
@@ -175,7 +182,7 @@ def _shape_text(shape: Iterable[str | int]) -> str:
     return f"({', '.join(map(str, shape))})"
 
 
-def _extra(what: str, names: set[Any]) -> list[str]:
+def _extra(what: str, names: AbstractSet[str]) -> list[str]:
     """One note on what nobody asked for."""
     if not names:
         return []

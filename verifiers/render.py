@@ -7,6 +7,7 @@ from html import escape
 from io import StringIO
 from typing import TYPE_CHECKING
 
+from scienceide.verifiers.failures import shown
 from scienceide.verifiers.verdict import CaseVerdict, ObservableVerdict, Verdict, outcome_line
 
 if TYPE_CHECKING:
@@ -26,9 +27,9 @@ def rows(verdict: Verdict) -> Iterator[Row]:
 
 
 def footnotes(verdict: Verdict) -> list[str]:
-    """What stands below the table."""
-    notes = [f"{case.name}: {case.note}" for case in verdict.cases if case.note]
-    notes += [f"{f.rule}: {f.evidence}" if f.evidence else f.rule for f in verdict.integrity]
+    """What stands below the table. Notes and evidence may quote what an agent wrote."""
+    notes = [shown(f"{case.name}: {case.note}") for case in verdict.cases if case.note]
+    notes += [shown(f"{f.rule}: {f.evidence}" if f.evidence else f.rule) for f in verdict.integrity]
     if verdict.cpu_s or verdict.wall_s:
         notes.append(f"{verdict.cpu_s:.1f} s of CPU, {verdict.wall_s:.1f} s")
     return notes

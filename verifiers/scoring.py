@@ -7,6 +7,7 @@ error within its tolerance scores 1: rounding never makes a wrong output right.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 
 from scienceide.verifiers.criteria import Array, norm, tolerance
@@ -89,7 +90,7 @@ def wholly_wrong(criterion: Criterion, reference: Array) -> float:
         value = norm(reference, criterion.norm)
     elif isinstance(criterion, Bounds):
         value = max(1.0, width_of(criterion))
-    return max(value, 10.0 * tolerance(criterion))
+    return min(sys.float_info.max, max(value, 10.0 * tolerance(criterion)))
 
 
 def width_of(bounds: Bounds) -> float:

@@ -12,8 +12,6 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-_NESTED_REPEAT = re.compile(r"\((?:[^()\\]|\\.)*[+*}](?:[^()\\]|\\.)*\)[+*{]")
-
 
 class Strict(BaseModel):
     """A frozen record that refuses unknown keys."""
@@ -43,7 +41,7 @@ class Location(Strict):
     @model_validator(mode="after")
     def _readable(self) -> Location:
         path = PurePosixPath(self.file)
-        if not path.name or path.is_absolute() or ".." in path.parts:
+        if not path.name or path.is_absolute() or ".." in path.parts or "\0" in self.file:
             raise ValueError(f"file must be a path inside the case's folder, got {self.file!r}")
         given = [name for name in ("key", "column", "pattern") if getattr(self, name) is not None]
         if len(given) > 1:
@@ -68,8 +66,26 @@ def _check_pattern(pattern: str) -> None:
     if groups < 1:
         raise ValueError("pattern needs a group (…) around the number")
     # Exponential on text that almost matches, and the text comes from code that nobody trusts.
-    if _NESTED_REPEAT.search(pattern):
-        raise ValueError("pattern repeats a group that repeats itself; write it without the nesting")
+    if nests_repeats(pattern):
+        raise ValueError("pattern repeats a group that repeats something itself; write it without the nesting")
+
+
+def nests_repeats(pattern: str) -> bool:
+    """Whether a valid regular expression repeats a group with a repeat in it, as `(a+)+` does."""
+    plain = re.sub(r"\\.", "x", pattern)  # escapes, then classes: what is left of ( ) * + { is syntax
+    plain = re.sub(r"\[\^?\]?[^\]]*\]", "x", plain)
+    repeats = [False]
+    for at, character in enumerate(plain):
+        if character == "(":
+            repeats.append(False)
+        elif character in "*+{":
+            repeats[-1] = True
+        elif character == ")":
+            inner = repeats.pop()
+            if inner and plain[at + 1 : at + 2] in ("*", "+", "{"):
+                return True
+            repeats[-1] |= inner
+    return False
 
 
 class Norm(Strict):
@@ -144,10 +160,10 @@ class Evidence(Strict):
 class ObservableSpec(Strict):
     """One named output of a case."""
 
-    name: str
+    name: str = Field(min_length=1)
     source: Location = Field(alias="from")
     unit: str = "1"
-    shape: tuple[str | int, ...] | None = None
+    shape: tuple[str | Annotated[int, Field(ge=0)], ...] | None = None
     """Axis names or exact lengths, checked when given; a name stands for one length, whatever it is."""
     criterion: Criterion
     evidence: Evidence | None = None

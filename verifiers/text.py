@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from scienceide.verifiers.failures import Unusable
 
-TEXT_BYTES = 16 * 2**20
-"""The largest text file: as Python objects it takes some thirty times as much."""
+TEXT_BYTES = 8 * 2**20
+"""The largest JSON file or table: as Python objects it takes up to eighty times as much."""
 LOG_BYTES = 4 * 2**20
 """The largest file that is searched for a pattern."""
 LINE = 512
@@ -102,8 +102,9 @@ def json_array(value: Any, *, text: bool) -> Array:
 def column(text: str, which: str | int | None, *, words: bool) -> Array:
     """A column of a table by header name or number, or for None the whole table (rows × columns).
 
-    Lines that start with # are comments, and so may the header line. Columns are separated by commas where
-    the line has one, else by white space.
+    Columns are separated by commas where the line has one, else by white space. Lines that start with # are
+    comments. The header is the first line that holds the name, a comment or not; for a number, and for the
+    whole table, a first row with anything but numbers in it is taken for a header and left out.
 
     Raises:
         Unusable: there is no such column, a row lacks it, or a cell is not a number.
@@ -118,7 +119,7 @@ def column(text: str, which: str | int | None, *, words: bool) -> Array:
     else:
         index = which
         rows = [row for row in rows if not row[0].startswith("#")]
-        if rows and not all(is_number(cell) for cell in rows[0]) and not (words and len(rows) == 1):
+        if rows and not all(is_number(cell) for cell in rows[0]):
             rows = rows[1:]
     rows = [row for row in rows if not row[0].startswith("#")]
     if index is None:
@@ -203,8 +204,7 @@ def _cells(line: str) -> list[str]:
 
 def _header(row: list[str]) -> list[str]:
     """Column names: the row without a leading #."""
-    names = [row[0].lstrip("#").strip(), *row[1:]]
-    return names if names[0] else names[1:]
+    return row[1:] if row[0] == "#" else [row[0].removeprefix("#").strip(), *row[1:]]
 
 
 def _whole(rows: list[list[str]], words: bool) -> Array:

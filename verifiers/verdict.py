@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from scienceide.verifiers.failures import FailureName
 from scienceide.verifiers.identity import verifier_hash
@@ -85,10 +85,20 @@ class Verdict(Strict):
     cases: tuple[CaseVerdict, ...] = ()
     integrity: tuple[Finding, ...] = ()
     fault: str = ""
-    cpu_s: float = 0.0
-    wall_s: float = 0.0
+    cpu_s: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+    wall_s: float = Field(default=0.0, ge=0, allow_inf_nan=False)
     verifier: str = ""
     """Content hash of the code, and of the specs where given, that judged; see `verifier_hash`."""
+
+    @model_validator(mode="after")
+    def _coherent(self) -> Verdict:
+        if self.outcome == "graded" and (self.reward is None or self.score is None):
+            raise ValueError("a graded verdict has a reward and a score")
+        if self.outcome == "ungraded" and not (self.reward is None and self.score is None and self.fault):
+            raise ValueError("an ungraded verdict has a fault, and neither reward nor score")
+        if self.outcome == "invalid" and not (self.reward == 0.0 and self.integrity):
+            raise ValueError("an invalid verdict has a finding and a reward of 0")
+        return self
 
     @classmethod
     def graded(
@@ -139,8 +149,6 @@ class Verdict(Strict):
         Raises:
             ValueError: no finding says which rule.
         """
-        if not findings:
-            raise ValueError("an invalid verdict needs a finding")
         return cls(
             outcome="invalid",
             reward=0.0,
