@@ -7,16 +7,20 @@ import sys
 
 TREE = os.environ.get("TRACE_TREE", "/work").rstrip("/") + "/"
 FOLDER = os.environ.get("TRACE_FOLDER", "/tmp/line-trace/out")
+PATIENCE = 3000
+"""A function called so often without a new line is not followed any more: recording must end some day."""
 _seen = {}
 _left = {}
+_idle = {}
 
 
 def _local(frame, event, _):
     """Trace the lines of one frame until all lines of its code have been seen."""
     code = frame.f_code
-    if event == "line":
-        _seen[code.co_filename].add(frame.f_lineno)
+    if event == "line" and frame.f_lineno in _left[code]:
         _left[code].discard(frame.f_lineno)
+        _seen[code.co_filename].add(frame.f_lineno)
+        _idle[code] = 0
     return _local if _left[code] else None
 
 
@@ -28,7 +32,9 @@ def _global(frame, _event, _):
     _seen.setdefault(code.co_filename, set()).add(frame.f_lineno)
     if code not in _left:
         _left[code] = {line for _, _, line in code.co_lines() if line}
-    return _local if _left[code] else None
+        _idle[code] = 0
+    _idle[code] += 1
+    return _local if _left[code] and _idle[code] < PATIENCE else None
 
 
 def _dump():
