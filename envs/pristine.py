@@ -60,7 +60,12 @@ def sandbox_spec(environment: Environment, root: Root, layers: tuple[Path, ...],
     return SandboxSpec(
         root=root,
         layers=layers,
-        environment={**build_environment(environment), "PYTHONDONTWRITEBYTECODE": "1"},
+        # Compiled Python speeds up every run but the first. It must not get into a layer, where it could show
+        # an agent the unbroken code, and layers come from sandboxes that build.
+        environment={
+            **build_environment(environment),
+            "PYTHONDONTWRITEBYTECODE": "1" if purpose == "build" else "",
+        },
         limits=limits_of(environment),
         purpose=purpose,
     )
@@ -147,7 +152,7 @@ def _build(sandbox: Sandbox, environment: Environment, log: Path, progress: Prog
     for command in track(progress, "build", commands, len(commands)):
         result = sandbox.run(
             command,
-            environment={**build_environment(environment), "PYTHONDONTWRITEBYTECODE": "1", **extra},
+            environment={**build_environment(environment), **extra},
             limits=_build_limits(sandbox.spec.limits),
         )
         text += f"$ {command}\n{result.text}\n"
