@@ -1,4 +1,4 @@
-"""Niggli reduction of skewed lattices: the unique reduced metric, and what any basis change must keep."""
+"""Niggli and Delaunay reduction of skewed lattices: reduced metrics, and what any basis change must keep."""
 
 import json
 import os
@@ -60,31 +60,31 @@ def violation(metric):
     return max(worst, 0.0) / c
 
 
+def starts(given, random):
+    """Right-handed lattices, generic ones first, then primitive cells of the Bravais types."""
+    shapes = [np.eye(3) + random.uniform(-0.6, 0.6, (3, 3)) for _ in range(given["lattices"])]
+    generic = [random.uniform(1.0, 9.0, 3)[:, None] * shape for shape in shapes]
+    special = [np.array(p) @ np.array(c) for p in BRAVAIS for c in CONVENTIONAL]
+    return [start if np.linalg.det(start) > 0 else -start for start in [*generic, *special]]
+
+
 def main():
     given = inputs()
     random = np.random.default_rng(given["seed"])
-    generic = [
-        random.uniform(1.0, 9.0, 3)[:, None] * (np.eye(3) + random.uniform(-0.6, 0.6, (3, 3)))
-        for _ in range(given["lattices"])
-    ]
-    special = [np.array(p) @ np.array(c) for p in BRAVAIS for c in CONVENTIONAL]
-    metrics, changes, orders, broken = [], [], [], []
-    for start in [*generic, *special]:
-        handed = start if np.linalg.det(start) > 0 else -start
-        lattice = skew(random, given["steps"]) @ handed
-        reduced = spglib.niggli_reduce(lattice, eps=given["eps"])
-        change = reduced @ np.linalg.inv(lattice)
-        metrics.append(gram(reduced))
-        changes.append(np.abs(change - np.rint(change)).max())
-        orders.append(np.linalg.det(reduced) / np.linalg.det(lattice) - 1.0)
-        broken.append(violation(metrics[-1]))
+    lattices = [skew(random, given["steps"]) @ start for start in starts(given, random)]
+    niggli = [spglib.niggli_reduce(lattice, eps=given["eps"]) for lattice in lattices]
+    delaunay = [spglib.delaunay_reduce(lattice, eps=given["eps"]) for lattice in lattices]
+    changes = np.array([new @ np.linalg.inv(old) for old, new in zip(lattices * 2, niggli + delaunay, strict=True)])
+    count = given["lattices"]
     np.savez(
         "observables.npz",
-        metric=np.array(metrics[: len(generic)]),
-        bravais_metric=np.array(metrics[len(generic) :]),
-        volume_change=np.array(orders),
-        non_integer=np.array(changes),
-        violation=np.array(broken),
+        niggli_metric=np.array([gram(lattice) for lattice in niggli[:count]]),
+        niggli_bravais=np.array([gram(lattice) for lattice in niggli[count:]]),
+        niggli_violation=np.array([violation(gram(lattice)) for lattice in niggli]),
+        delaunay_metric=np.array([np.abs(gram(lattice)) for lattice in delaunay[:count]]),
+        delaunay_edges=np.array([np.sort(gram(lattice)[:3]) for lattice in delaunay[count:]]),
+        volume_change=np.linalg.det(changes) - 1.0,
+        non_integer=np.abs(changes - np.rint(changes)).max(axis=(1, 2)),
     )
 
 
