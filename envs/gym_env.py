@@ -11,7 +11,7 @@ task=...)` runs 8 sandboxes at once.
 from __future__ import annotations
 
 import string
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -51,7 +51,7 @@ def action_space() -> Space[str]:
 class ScienceEnv(gymnasium.Env[Obs, str]):
     """One task as a Gymnasium environment."""
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 1}
+    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012 (as Gymnasium declares it)
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class ScienceEnv(gymnasium.Env[Obs, str]):
             return self._end(observation, "timeout")
         return self._observe(observation), 0.0, False, False, {}
 
-    def render(self) -> str | None:  # type: ignore[override]
+    def render(self) -> str | None:
         """The latest observation's text, in render mode `ansi`."""
         return self._screen if self.render_mode == "ansi" else None
 

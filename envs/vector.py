@@ -23,7 +23,7 @@ from scienceide.envs.workshop import Workshop
 VecObs = dict[str, Any]
 
 
-class ScienceVectorEnv(VectorEnv[VecObs, Sequence[str], NDArray[np.float64]]):
+class ScienceVectorEnv(VectorEnv[VecObs, Sequence[str], NDArray[Any]]):
     """`num_envs` episodes at once, all of one task or each of its own.
 
     Observations are a dict of `text` (tuple of strings), `exit_code` and `turn` (int64 arrays of shape
@@ -69,15 +69,18 @@ class ScienceVectorEnv(VectorEnv[VecObs, Sequence[str], NDArray[np.float64]]):
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[VecObs, dict[str, Any]]:
         """Reset all copies; an integer seed gives copy `i` the seed `seed + i`."""
-        seeds = [seed + i for i in range(self.num_envs)] if isinstance(seed, int) else list(seed or [])
-        seeds = seeds or [None] * self.num_envs
+        seeds: list[int | None] = [None] * self.num_envs
+        if isinstance(seed, int):
+            seeds = [seed + i for i in range(self.num_envs)]
+        elif seed is not None:
+            seeds = list(seed)
         results = list(self._pool.map(lambda e, s: e.reset(seed=s, options=options), self.envs, seeds))
         self._ended[:] = False
         return self._batch([r[0] for r in results]), self._infos([r[1] for r in results])
 
     def step(
         self, actions: Sequence[str]
-    ) -> tuple[VecObs, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+    ) -> tuple[VecObs, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
         """One action for each copy, all sandboxes at work at once."""
         if len(actions) != self.num_envs:
             raise UserError(f"{len(actions)} actions for {self.num_envs} environments.")
