@@ -34,6 +34,7 @@ from scienceide.trainers.training import (
     quiet_libraries,
     reporting,
     save_model,
+    silence,
 )
 from scienceide.trainers.trajectories import Trajectories
 
@@ -159,6 +160,7 @@ def _train(
         peft_config=adapter(loaded, config.lora),
         callbacks=[reporting(recorder, bar)],
     )
+    silence(trainer)
     per_epoch = math.ceil(len(samples) / (config.batch * config.accumulate))
     bar.start(f"fine-tune {config.model}", math.ceil(per_epoch * config.epochs))
     trainer.train(resume_from_checkpoint=last_checkpoint(folder))

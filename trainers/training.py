@@ -132,6 +132,13 @@ def reporting(recorder: Recorder, progress: Progress) -> Any:
     return Reporting()
 
 
+def silence(trainer: Any) -> None:
+    """Remove the callback that prints every log line."""
+    from transformers.trainer_callback import PrinterCallback
+
+    trainer.remove_callback(PrinterCallback)
+
+
 def quiet_libraries() -> None:
     """Stop transformers and datasets from drawing bars of their own; warnings stay."""
     import datasets
