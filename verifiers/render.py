@@ -13,17 +13,18 @@ from scienceide.verifiers.verdict import CaseVerdict, ObservableVerdict, Verdict
 if TYPE_CHECKING:
     from rich.table import Table
 
-COLUMNS = ("case", "observable", "score", "error", "tolerance", "signal")
+COLUMNS = ("case, observable", "right", "score", "error", "tolerance", "signal")
+INDENT = "  "
 Row = tuple[str, str, str, str, str, str]
 
 
 def rows(verdict: Verdict) -> Iterator[Row]:
     """One row per case, then one for each of its observables that is not right."""
     for case in verdict.cases:
-        yield (case.name if case.visible else f"{case.name} (hidden)", _summary(case), _score(case.score), "", "", "")
+        yield (case.name if case.visible else f"{case.name} (hidden)", _right(case), _score(case.score), "", "", "")
         for judged in case.observables:
             if judged.score < 1.0:
-                yield ("", judged.name, _score(judged.score), *_numbers(judged))
+                yield (f"{INDENT}{judged.name}", "", _score(judged.score), *_numbers(judged))
 
 
 def footnotes(verdict: Verdict) -> list[str]:
@@ -48,11 +49,11 @@ def as_table(verdict: Verdict) -> Table:
         title_justify="left",
         caption_justify="left",
     )
-    for name in COLUMNS:
-        number = name not in ("case", "observable")
-        table.add_column(name, justify="right" if number else "left", overflow="fold", no_wrap=number)
+    table.add_column(COLUMNS[0], overflow="fold")
+    for name in COLUMNS[1:]:
+        table.add_column(name, justify="right", no_wrap=True)
     for row in rows(verdict):
-        table.add_row(*(Text(cell) for cell in row), style="" if row[0] else "dim")
+        table.add_row(*(Text(cell) for cell in row), style="dim" if row[0].startswith(INDENT) else "")
     return table
 
 
@@ -74,14 +75,13 @@ def as_html(verdict: Verdict) -> str:
     return f"<div>{title}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}</div>"
 
 
-def _summary(case: CaseVerdict) -> str:
-    right = sum(judged.score == 1.0 for judged in case.observables)
-    return f"{right} of {len(case.observables)} right"
+def _right(case: CaseVerdict) -> str:
+    return f"{sum(judged.score == 1.0 for judged in case.observables)}/{len(case.observables)}"
 
 
 def _numbers(judged: ObservableVerdict) -> tuple[str, str, str]:
     error = judged.failure if judged.error is None else f"{judged.error:.2e}"
-    return error, f"{judged.tolerance:.1e}", f"{judged.signal:.2e}"
+    return error, f"{judged.tolerance:.1e}" if judged.tolerance else "0", f"{judged.signal:.2e}"
 
 
 def _score(score: float) -> str:
