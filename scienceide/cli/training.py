@@ -74,9 +74,7 @@ def evaluate(
     _run("eval", chosen, run, json, lambda job, bar: measure(chosen, job.folder, recorder=job, progress=bar))
 
 
-def read_settings(
-    kind: type[C], path: Path | None, pairs: list[str] | None, *, model: str | None, sandbox: str
-) -> C:
+def read_settings(kind: type[C], path: Path | None, pairs: list[str] | None, *, model: str | None, sandbox: str) -> C:
     """A configuration from a file, then from KEY=VALUE pairs, then from options of their own.
 
     Raises:
