@@ -58,12 +58,11 @@ def bound(groups: Sequence[str], *, processes: int, memory: int) -> None:
         "memory.max": memory + _SPARE_MEMORY,
         "memory.swap.max": 0,
     }
-    for group in groups:
-        for name, value in values.items():
-            if os.path.exists(f"{group}/{name}"):
-                # The order in which two related limits may be raised differs; the last word counts.
-                with contextlib.suppress(OSError):
-                    Path(group, name).write_text(str(value))
+    # Twice, as of two related limits one must be raised before the other, and lowered after it.
+    for group, name in [(group, name) for _ in range(2) for group in groups for name in values]:
+        if os.path.exists(f"{group}/{name}"):
+            with contextlib.suppress(OSError):
+                Path(group, name).write_text(str(values[name]))
 
 
 def join(groups: Sequence[str], pid: int) -> None:

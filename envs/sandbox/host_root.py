@@ -89,7 +89,9 @@ def tail(log: Path) -> str:
 def _run_inside(bwrap: str, folder: Path, log: Path, command: Sequence[str], access: packages.IndexAccess) -> int:
     words = [bwrap, "--unshare-all", "--share-net", "--die-with-parent", "--new-session", "--clearenv"]
     words += ["--cap-drop", "ALL", *host.system_arguments(), *host.network_arguments()]
-    words += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--bind", str(folder), host.ENV]
+    # /proc read-only: to the kernel, the user inside may be the host's root, who owns the settings in it.
+    words += ["--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]
+    words += ["--bind", str(folder), host.ENV]
     for path in access.paths:
         words += ["--ro-bind", str(path), str(path)]
     environment = {"PATH": f"{host.ENV}/bin:/usr/bin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8", **access.environment}

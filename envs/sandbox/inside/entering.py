@@ -16,6 +16,10 @@ PRIVATE = "/.sandbox"
 _FILES = 4096
 _SPARE_TASKS = 16
 """So that the server's watch can see the limit on processes passed."""
+_MACHINE_WIDE = (
+    *("kcore", "keys", "kmsg", "kpagecgroup", "kpagecount", "kpageflags", "pagetypeinfo", "sched_debug"),
+    *("slabinfo", "sysrq-trigger", "timer_list", "vmallocinfo"),
+)
 _STACK = 8 * 2**20
 
 
@@ -45,6 +49,7 @@ class View:
             kernel.unshare(kernel.CLONE_NEWNS)
             # Covered, not unmounted: mounts that came from another user namespace are locked in place.
             kernel.mount("tmpfs", PRIVATE, "tmpfs", kernel.MS_RDONLY, "size=4k,mode=000")
+            _guard_proc()
             self._namespace = _open_mounts()
         finally:
             kernel.enter_mounts(own)
@@ -57,6 +62,19 @@ class View:
     def close(self) -> None:
         """Let it go."""
         os.close(self._namespace)
+
+
+def _guard_proc() -> None:
+    """Make /proc unchangeable, and what it tells of the machine as a whole unreadable.
+
+    Where the host's root runs the sandbox, the kernel takes the user inside for the owner of all these
+    files, capabilities or not: without this, a command could set the host's core_pattern.
+    """
+    flags = kernel.MS_RDONLY | kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
+    kernel.mount("none", "/proc", None, kernel.MS_REMOUNT | kernel.MS_BIND | flags)
+    for name in _MACHINE_WIDE:
+        if os.path.exists(f"/proc/{name}"):
+            kernel.mount("/dev/null", f"/proc/{name}", None, kernel.MS_BIND)
 
 
 def _open_mounts() -> int:

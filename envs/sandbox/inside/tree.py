@@ -10,6 +10,8 @@ from typing import Any
 
 OPAQUE = "user.overlay.opaque"
 _BLOCK = 2**20
+_DEEPEST = 200
+"""Folders nested deeper are reported as something else and not copied; no scientific code has them."""
 
 
 def changes(upper: str, pristine: str) -> list[dict[str, Any]]:
@@ -40,7 +42,10 @@ def _walk(upper: str, pristine: str, folder: str) -> Iterator[dict[str, Any]]:
         elif stat.S_ISDIR(status.st_mode):
             if below is not None and not stat.S_ISDIR(below.st_mode):
                 yield {"path": path, "kind": "deleted", "size": 0}
-            yield from _walk(upper, pristine, path + "/")
+            if path.count("/") >= _DEEPEST:
+                yield {"path": path, "kind": "other", "size": 0}
+            else:
+                yield from _walk(upper, pristine, path + "/")
         else:
             if below is not None and stat.S_ISDIR(below.st_mode):
                 yield from _gone(pristine, path)
@@ -135,18 +140,20 @@ def _copy_parents(source: str, target: str, folder: str) -> None:
     os.chmod(os.path.join(target, folder), stat.S_IMODE(mode) & 0o777 | 0o700)
 
 
-def _copy_folder(source: str, target: str) -> None:
+def _copy_folder(source: str, target: str, depth: int = 0) -> None:
+    if depth > _DEEPEST:
+        return
     for entry in os.scandir(source):
-        _copy_entry(entry.path, os.path.join(target, entry.name), entry.stat(follow_symlinks=False))
+        _copy_entry(entry.path, os.path.join(target, entry.name), entry.stat(follow_symlinks=False), depth)
     status = os.lstat(source)
     os.chmod(target, stat.S_IMODE(status.st_mode) & 0o777 | 0o700)
     _copy_times(target, status)
 
 
-def _copy_entry(source: str, target: str, status: os.stat_result) -> None:
+def _copy_entry(source: str, target: str, status: os.stat_result, depth: int = 0) -> None:
     if stat.S_ISDIR(status.st_mode):
         os.mkdir(target)
-        _copy_folder(source, target)
+        _copy_folder(source, target, depth + 1)
     elif stat.S_ISLNK(status.st_mode):
         os.symlink(os.readlink(source), target)
         _copy_times(target, status)
