@@ -5,6 +5,7 @@ for each test function with its numbers in order, and `durations.json`. A failin
 does not end its test, so that what follows is recorded as well. Needs pytest and numpy.
 """
 
+import decimal
 import json
 import math
 import os
@@ -60,9 +61,9 @@ class Recorder:
             self.failed.add(report.nodeid.partition("[")[0])
 
     def pytest_assertion_pass(self, item, lineno, orig, expl):
-        """A plain `assert a == b` with a number on the left."""
+        """A plain `assert a == b` with a number on the left; what approx() compares is recorded there."""
         match = _NUMBER.match(expl)
-        if match and "approx" not in expl:
+        if match and "approx" not in orig and "±" not in expl:
             self.add(float(match[1]))
 
 
@@ -98,9 +99,10 @@ def install(recorder):
         return True
 
     math.isclose = recorded_isclose
-    approx = type(pytest.approx(1.0)).__mro__
-    base = next(kind for kind in approx if kind.__name__ == "ApproxBase")
-    for kind in [base, *base.__subclasses__()]:
+    # What approx() returns differs between versions of pytest: ask it, and take all that compares.
+    samples = (1.0, [1.0], {"a": 1.0}, np.ones(1), decimal.Decimal(1))
+    kinds = {kind for value in samples for kind in type(pytest.approx(value)).__mro__ if "pprox" in kind.__name__}
+    for kind in kinds:
         if "__eq__" in vars(kind):
             kind.__eq__ = _recorded_eq(recorder, kind.__eq__)
 
