@@ -13,11 +13,12 @@ import numpy.typing as npt
 
 from scienceide.verifiers.failures import Unusable
 
-TEXT_BYTES = 8 * 2**20
-"""The largest JSON file or table: as Python objects it takes up to eighty times as much."""
-LOG_BYTES = 4 * 2**20
+TEXT_BYTES = 4 * 2**20
+"""The largest JSON file or table: as Python objects it takes up to a hundred times as much, and a second or
+two. Larger data belongs into an `.npz` file."""
+LOG_BYTES = 2 * 2**20
 """The largest file that is searched for a pattern."""
-LINE = 512
+LINE = 256
 """Characters of a line that a pattern sees: bounds what backtracking can cost."""
 CELL = 64
 """Characters of the longest number."""
