@@ -7,8 +7,9 @@ import numpy as np
 import spglib
 
 DEFAULTS = {
-    "meshes": [[6, 6, 6], [5, 5, 5], [7, 7, 4], [8, 8, 3], [4, 6, 5]],
+    "meshes": [[6, 6, 6], [5, 5, 5], [7, 7, 4], [4, 6, 5]],
     "shifts": [[0, 0, 0], [1, 1, 1], [0, 0, 1]],
+    "qpoints": [[0.5, 0.0, 0.0], [0.25, 0.25, 0.0], [0.5, 0.5, 0.5]],
     "harmonics": [[1, 0, 0], [1, 1, 0], [1, -1, 2], [2, 1, -1]],
 }
 GRAPHITE = [[2.46, 0, 0], [-1.23, 1.23 * np.sqrt(3), 0], [0, 0, 6.71]]
@@ -47,12 +48,39 @@ def average(points, weights, star):
     return float(weights @ np.cos(2 * np.pi * points @ star.T).mean(axis=1) / weights.sum())
 
 
+def little_group(rotations, given):
+    """Irreducible points under the rotations that keep a q-point, by mesh and shift."""
+    rows = []
+    for q in given["qpoints"]:
+        for shift in given["shifts"]:
+            mapping, _ = spglib.get_stabilized_reciprocal_mesh([4, 4, 4], rotations, is_shift=shift, qpoints=q)
+            rows.append(len(np.unique(mapping)))
+    return rows
+
+
+def folded(lattice, given):
+    """A mesh folded into the Brillouin zone: its size with the surface, and its mean squared length (1/A^2)."""
+    reciprocal, mesh, shift = np.linalg.inv(lattice), given["meshes"][-1], given["shifts"][-1]
+    _, grid = spglib.get_stabilized_reciprocal_mesh(mesh, [np.eye(3, dtype="intc")], is_shift=shift)
+    inside, places = spglib.relocate_BZ_grid_address(grid, mesh, reciprocal, is_shift=shift)
+    inversion = np.array([np.eye(3), -np.eye(3)], dtype="intc")
+    images = [spglib.get_BZ_grid_points_by_rotations(a, inversion, mesh, places, is_shift=shift)[0] for a in inside]
+    shuffled = spglib.get_grid_points_by_rotations(grid[3], inversion, mesh, is_shift=shift)
+    points = (inside + np.array(shift) / 2.0) / np.array(mesh) @ reciprocal.T
+    return [len(inside), len(np.unique(images)), *shuffled], (points**2).sum(axis=1).mean()
+
+
 def main():
     given = inputs()
+    little, zones, spreads = [], [], []
     counts, moved, differences, reversal = [], [], [], []
     for lattice, positions, numbers in STRUCTURES:
         cell = (np.array(lattice), positions, numbers)
         rotations = spglib.get_symmetry_dataset(cell, symprec=1e-5).rotations
+        little.append(little_group(np.unique(rotations, axis=0), given))
+        size, spread = folded(cell[0], given)
+        zones.append(size)
+        spreads.append(spread)
         for mesh in given["meshes"]:
             for shift in given["shifts"]:
                 mapping, grid = spglib.get_ir_reciprocal_mesh(mesh, cell, is_shift=shift)
@@ -73,6 +101,9 @@ def main():
         counts_without_time_reversal=np.array(reversal),
         unstable_representatives=np.array(moved),
         integral_change=np.array(differences),
+        little_group_points=np.array(little),
+        zone_points=np.array(zones),
+        mean_square_length=np.array(spreads),
     )
 
 

@@ -1,4 +1,4 @@
-"""Space group and site symmetry of textbook crystal structures, each seen in a skewed setting."""
+"""Space group and site symmetry of textbook crystal structures in skewed settings, and layer groups of slabs."""
 
 import json
 import os
@@ -12,6 +12,7 @@ DEFAULTS = {
     "axis": [0.36, -0.48, 0.8],
     "angle_deg": 37.0,
     "symprec": 1e-4,
+    "slab_skew": 1,
 }
 CENTRINGS = {
     "P": [[0, 0, 0]],
@@ -64,6 +65,21 @@ def orbits(labels):
     return sorted(np.unique(labels, return_counts=True)[1].tolist())
 
 
+def slabs(given):
+    """Layer group, its order and the orbits of atoms of slabs in a skewed cell, from another origin in the plane."""
+    with open("slabs.json", encoding="utf-8") as file:
+        known = json.load(file)
+    rows = []
+    for slab in known.values():
+        change = np.array([[1, 0, 0], [given["slab_skew"], 1, 0], [0, 0, 1]])
+        shift = np.array([*given["origin"][:2], 0.03])
+        positions = (np.array(slab["positions"]) + shift) @ np.linalg.inv(change)
+        lattice = change @ np.array(slab["lattice"]) @ turn([0, 0, 1], given["angle_deg"]).T
+        found = spglib.get_symmetry_layerdataset((lattice, positions, slab["numbers"]), symprec=given["symprec"])
+        rows.append([found.number, found.hall_number, len(found.rotations), len(set(found.equivalent_atoms))])
+    return np.array(rows)
+
+
 def main():
     given = inputs()
     with open("structures.json", encoding="utf-8") as file:
@@ -85,6 +101,7 @@ def main():
         orbit_sizes=np.array(sizes),
         wyckoff_letters=np.array(letters),
         site_symmetry=np.array(sites),
+        layer_group=slabs(given),
     )
 
 
