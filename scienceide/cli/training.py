@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-import tomllib
 from pydantic import BaseModel
 from typer import Option
 

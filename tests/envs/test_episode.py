@@ -9,7 +9,7 @@ from scienceide.envs.episode import Episode, EpisodeLimits
 from scienceide.envs.patch import Patch
 
 KICK = "oscillator/kick-sign"
-FIX = {"tool": "edit", "path": "oscillator.py", "line": 7, "new": "    return -stiffness * position"}
+FIX = {"tool": "edit", "path": "oscillator.py", "line": 9, "new": "    return -stiffness * position"}
 
 
 @pytest.fixture
@@ -28,21 +28,21 @@ def test_the_instruction_tells_the_symptom_and_not_the_place(episode):
     assert "energy" in text
     assert "graded" in text
     assert "oscillator.py" not in text.replace("*.py", "")
-    assert "line 7" in episode.start(hint=1)
+    assert "line 9" in episode.start(hint=1)
     assert episode.start(hint=99).endswith("The integrator's step is at fault.")
 
 
 def test_view_shows_numbered_lines_and_folders(episode):
-    assert "    7      return +stiffness * position" in act(episode, "view", path="oscillator.py").text
-    assert act(episode, "view", path="oscillator.py", start=7, end=7).text.startswith("    7")
+    assert "    9      return +stiffness * position" in act(episode, "view", path="oscillator.py").text
+    assert act(episode, "view", path="oscillator.py", start=9, end=9).text.startswith("    9")
     assert "oscillator.py" in act(episode, "view", path=".").text
     assert act(episode, "view", path="none.py").failed
-    assert "has 3" in act(episode, "view", path="oscillator.py", start=4000).text
+    assert "has 2" in act(episode, "view", path="oscillator.py", start=4000).text
 
 
 def test_edit_needs_one_match(episode):
     assert "occurs 0 times" in act(episode, "edit", path="oscillator.py", old="zzz", new="y").text
-    assert "occurs 2 times" in act(episode, "edit", path="oscillator.py", old="0.5 * dt", new="y").text
+    assert "occurs 8 times" in act(episode, "edit", path="oscillator.py", old="stiffness", new="y").text
     assert "no line 4000" in act(episode, "edit", path="oscillator.py", line=4000, new="y").text
     assert "needs 'old'" in act(episode, "edit", path="oscillator.py", new="y").text
     assert (
@@ -68,7 +68,7 @@ def test_the_tree_is_graded_as_it_stands_without_delivery(episode):
 
 
 def test_a_half_way_fix_earns_part(episode):
-    act(episode, "edit", path="oscillator.py", line=7, new="    return -1.0001 * stiffness * position")
+    act(episode, "edit", path="oscillator.py", line=9, new="    return -1.0001 * stiffness * position")
     verdict = episode.finish("submitted")
     assert 0.0 < verdict.reward < 1.0
 

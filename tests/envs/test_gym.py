@@ -11,7 +11,7 @@ from scienceide.base.errors import UserError
 from scienceide.envs.gym_env import TEXT_CHARS, printable
 
 KICK, DRIFT = "oscillator/kick-sign", "oscillator/drift-factor"
-FIX = json.dumps({"tool": "edit", "path": "oscillator.py", "line": 7, "new": "    return -stiffness * position"})
+FIX = json.dumps({"tool": "edit", "path": "oscillator.py", "line": 9, "new": "    return -stiffness * position"})
 SUBMIT = json.dumps({"tool": "submit"})
 
 
