@@ -120,7 +120,7 @@ def _case_lines(case: CaseVerdict, spec: RunSpec) -> list[str]:
     for judged in wrong[:SHOWN]:
         observable = by_name[judged.name]
         if judged.failure or judged.error is None:
-            lines.append(f"  - `{judged.name}`: {judged.failure or 'no number'}")
+            lines.append(f"  - `{judged.name}`: {judged.failure}{f' ({judged.detail})' if judged.detail else ''}")
         else:
             lines.append(f"  - `{judged.name}` {deviation(observable, judged.error)}{accepted(observable)}")
     if len(wrong) > SHOWN:

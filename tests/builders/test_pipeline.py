@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import uuid
 from collections import Counter
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from scienceide.base.errors import UserError
 from scienceide.envs.catalog import load_environment, load_task
 from scienceide.envs.defects import fixed_files, reader
+from scienceide.envs.patch import Patch
 from scienceide.repo_builders import pipeline
 from scienceide.repo_builders.gates import GATES
 from scienceide.repo_builders.gates.search import Sweep, needles_of
@@ -59,8 +61,6 @@ def test_tasks_verify_as_promised(built, shop):
     for name in load_environment(str(built)).task_names:
         task = load_task(str(built / "tasks" / name))
         ready = shop.task(task)
-        from scienceide.envs.patch import Patch
-
         assert shop.verify(task, Patch({})).reward == 0.0
         assert shop.verify(task, Patch(ready.fixed)).reward == 1.0
         assert ready.fixed == fixed_files(task.defect, reader(ready.environment.pristine.layer))
@@ -122,7 +122,7 @@ def test_output_appears_whole_or_not_at_all_and_stages_resume(tmp_path, shop, mo
     recipe = tmp_path / "recipe" / "oscillator"
     shutil.copytree(FIXTURES / "oscillator", recipe)
     driver = recipe / "cases" / "period" / "driver.py"
-    driver.write_text(driver.read_text() + "# another content, so another key\n")
+    driver.write_text(driver.read_text() + f"# {uuid.uuid4()}: another content, so another key\n")
     ran = []
     original = MutantRunner._run
 
