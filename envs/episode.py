@@ -11,16 +11,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from scienceide.base.errors import SandboxError, VerifierError
+from scienceide.base.errors import SandboxError, VerifierError, unknown
 from scienceide.envs.catalog import LoadedEnvironment
 from scienceide.envs.grading import Measured, describe_end, rebuild
 from scienceide.envs.patch import Patch, collect, is_editable
 from scienceide.envs.record import Termination
-from scienceide.envs.running import build_environment, run_case, run_specs
+from scienceide.envs.running import RunSpec, build_environment, run_case, run_specs
 from scienceide.envs.sandbox.protocol import TREE, CommandResult, Sandbox
 from scienceide.envs.tools import TOOLS, Malformed, parse_action
 from scienceide.envs.workshop import ReadyTask, Workshop
-from scienceide.verifiers import CaseVerdict, Verdict, read_outputs
+from scienceide.verifiers import CaseVerdict, Outputs, Verdict, read_outputs
 
 VIEW_LINES = 200
 VIEW_BYTES = 4 * 2**20
@@ -131,6 +131,19 @@ class Episode:
         finally:
             self.seconds["verifier"] += time.perf_counter() - started
 
+    def compare(self, case: str) -> tuple[Outputs, Outputs]:
+        """The outputs of a visible case as the tree now stands, and of the pristine code.
+
+        Raises:
+            UserError: there is no such visible case.
+            SandboxError: the sandbox failed.
+        """
+        specs = {s.id: s for s in run_specs(self.task.task.environment, hidden=False)}
+        if case not in specs:
+            raise unknown("visible case", case, specs)
+        measured = self._measure([specs[case]])
+        return measured.outputs.get(case, Outputs()), self.task.environment.references[case]
+
     def patch(self) -> Patch:
         """What the agent has changed so far, within the editable paths."""
         return collect(self._need(), self.task.task.environment.environment.editable)[0]
@@ -184,24 +197,30 @@ class Episode:
         if not specs:
             names = ", ".join(s.id for s in run_specs(environment, hidden=False))
             return Observation(f"There is no visible case {str(case)[:60]!r}; visible cases: {names}.", failed=True)
-        sandbox = self._need()
-        # The tree alone says what needs building; an up-to-date build is a matter of milliseconds.
-        build = rebuild(sandbox, environment, [c.path for c in sandbox.changes()])
-        if build is not None and build.exit_code != 0:
-            return Observation(f"The build fails.\n{build.text[-self.limits.observation :]}", build.exit_code)
-        runs = [(s, run_case(sandbox, environment, s)) for s in specs]
-        measured = Measured(
-            outputs={s.id: read_outputs(r.files, s.case.observables) for s, r in runs},
-            failures={s.id: describe_end(r.result) for s, r in runs if r.result.exit_code != 0},
-            cpu_s=0.0,
-            wall_s=0.0,
-        )
+        measured = self._measure(specs)
+        if measured.build_log:
+            return Observation(f"The build fails.\n{measured.build_log[-self.limits.observation :]}", exit_code=1)
         verdict = self.task.judge.verdict(specs, measured)
         passed = sum(c.score == 1.0 for c in verdict.cases)
         lines = [f"{passed} of {len(specs)} visible cases pass."]
         for judged in verdict.cases:
             lines += case_lines(judged)
         return Observation("\n".join(lines), exit_code=0 if passed == len(specs) else 1)
+
+    def _measure(self, specs: Sequence[RunSpec]) -> Measured:
+        """Build what changed and run cases in the agent's own sandbox."""
+        sandbox, environment = self._need(), self.task.task.environment
+        # The tree alone says what needs building; an up-to-date build is a matter of milliseconds.
+        build = rebuild(sandbox, environment, [c.path for c in sandbox.changes()])
+        if build is not None and build.exit_code != 0:
+            return Measured({}, {}, build.cpu_s, build.wall_s, build_log=build.text)
+        runs = [(s, run_case(sandbox, environment, s)) for s in specs]
+        return Measured(
+            outputs={s.id: read_outputs(r.files, s.case.observables) for s, r in runs},
+            failures={s.id: describe_end(r.result) for s, r in runs if r.result.exit_code != 0},
+            cpu_s=sum(r.result.cpu_s for _, r in runs),
+            wall_s=sum(r.result.wall_s for _, r in runs),
+        )
 
     def _submit(self) -> Observation:
         return Observation("Submitted.", done=True)

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 from scienceide.registration import register
 
 if TYPE_CHECKING:
-    from scienceide.api import RunHandle, environments, evaluate, make, runs, tasks, train
+    from scienceide.api import RunHandle, environments, evaluate, make, play, plot, runs, tasks, train
 
 __version__ = "0.1.0"
 
-__all__ = ["RunHandle", "__version__", "environments", "evaluate", "make", "runs", "tasks", "train"]
+__all__ = ["RunHandle", "__version__", "environments", "evaluate", "make", "play", "plot", "runs", "tasks", "train"]
 
 
 register()

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from scienceide.envs.gym_env import ScienceEnv
+    from scienceide.envs.record import EpisodeRecord
 
 POLL_S = 0.5
 
@@ -52,6 +53,35 @@ def make(task: str, *, sandbox: str = "auto", **settings: Any) -> ScienceEnv:
     from scienceide.envs.gym_env import ScienceEnv
 
     return ScienceEnv(task, sandbox, **settings)
+
+
+def play(task: str, agent: str = "oracle", *, sandbox: str = "auto", hint: int | None = None) -> EpisodeRecord:
+    """Let the oracle or the nop agent attempt a task, and return the record with its verdict.
+
+    Raises:
+        UserError: there is no such task or agent.
+    """
+    from scienceide.envs.agents import make_agent, run
+    from scienceide.envs.workshop import Workshop
+
+    with Workshop(sandbox) as shop:
+        return run(make_agent(agent), shop, task, hint=hint)
+
+
+def plot(env: Any, case: str, observable: str | None = None) -> Figure:
+    """What a visible case of an environment now gives, drawn against what it should give.
+
+    Args:
+        env: what `make` or `gymnasium.make` returned, after `reset`.
+        case: a visible case.
+        observable: one of its observables; the first few when left out.
+
+    Raises:
+        UserError: there is no such case or observable.
+    """
+    from scienceide.plots import plot_case
+
+    return plot_case(env.unwrapped.episode, case, observable)
 
 
 def train(
