@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from scienceide.base.progress import Silent
 from scienceide.envs.catalog import load_environment
 from scienceide.envs.formats import Case, load_toml, to_toml
 from scienceide.envs.grading import Measured
@@ -42,13 +43,11 @@ def test_criteria_without_tolerance_only_get_evidence():
 
 
 @pytest.fixture(scope="module")
-def ready(shop):
-    return shop.environment(load_environment("oscillator"))
+def ready(shop, pendulum):
+    return shop.environment(load_environment(str(pendulum)))
 
 
 def test_legitimate_runs_say_how_they_were_had(ready):
-    from scienceide.base.progress import Silent
-
     measured, ways = legitimate_runs(ready, Silent())
     assert ways[:2] == ["3 repeats", "1 and 2 threads"]
     assert len(measured) >= 4

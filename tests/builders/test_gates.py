@@ -248,17 +248,22 @@ def test_search_follows_no_links(planted):
 
 
 @pytest.fixture(scope="module")
-def bench(shop):
-    ready = shop.environment(load_environment("oscillator"))
+def bench(shop, pendulum):
+    ready = shop.environment(load_environment(str(pendulum)))
     with MutantRunner(ready, record(ready.pristine, ready.specs)) as runner:
         yield Bench(shop, ready, runner)
 
 
-def drafted(bench, operator, line, name="energy-01"):
-    """A draft of the fixture's oscillator with one defect, and a trial that leaves the system unsearched."""
+DRIFT = "position = position + dt * velocity"
+KICK = "velocity = velocity + 0.5 * dt * acceleration(position, stiffness)"
+
+
+def drafted(bench, operator="operator", site=DRIFT, name="energy-01"):
+    """A draft of the pendulum with one defect, and a trial that leaves the system unsearched."""
     source = bench.pristine_bytes("oscillator.py").decode()
+    lines = source.split("\n")
     found = candidates(source, "python", "oscillator.py")
-    candidate = next(c for c in found if c.edit.operator == operator and c.edit.line == line)
+    candidate = next(c for c in found if c.edit.operator == operator and lines[c.edit.line - 1].strip() == site)
     draft = tasks.draft(tasks.assess(bench.runner.measure(candidate), bench.ready), bench.ready, name)
     return draft, trial_of(draft, bench)
 
@@ -269,14 +274,14 @@ def trial_of(draft, bench):
 
 
 def test_a_good_task_passes_all_gates(bench):
-    _, trial = drafted(bench, "operator", 12)
+    _, trial = drafted(bench)
     results = run_gates(trial)
     assert [(r.gate, r.passed, r.reason) for r in results] == [(gate, True, "") for gate in GATES]
     json.dumps([r.to_json() for r in results])
 
 
 def test_gates_stop_at_the_first_that_fails(bench):
-    draft, _ = drafted(bench, "operator", 12)
+    draft, _ = drafted(bench)
     told = dataclasses.replace(draft, instruction=draft.instruction + "\nSee oscillator.py.")
     results = run_gates(trial_of(told, bench))
     assert [r.gate for r in results] == ["roundtrip", "disclosure"]
@@ -284,22 +289,21 @@ def test_gates_stop_at_the_first_that_fails(bench):
 
 
 def test_a_twin_line_in_the_tree_is_found(bench):
-    """The kick stands twice in the fixture, with the same neighbour: one gives the other away."""
-    _, trial = drafted(bench, "sign", 11)
+    """The kick stands twice in the code, with the same neighbour: one gives the other away."""
+    _, trial = drafted(bench, "sign", KICK)
     result = reachable.run(trial)
     assert not result.passed
     assert "/work/oscillator.py" in result.reason
 
 
 def test_an_answer_in_a_visible_case_is_found(bench, monkeypatch):
-    draft, _ = drafted(bench, "operator", 12)
-    line = bench.pristine_bytes("oscillator.py").decode().split("\n")[11]
+    draft, _ = drafted(bench)
     environment = bench.ready.pristine.environment
     files = type(environment).case_files
     monkeypatch.setattr(
         type(environment),
         "case_files",
-        lambda self, case: {**files(self, case), "hint.txt": line.encode()} if case == "energy" else files(self, case),
+        lambda self, case: {**files(self, case), "hint.txt": DRIFT.encode()} if case == "energy" else files(self, case),
     )
     result = reachable.run(trial_of(draft, bench))
     assert not result.passed
@@ -307,7 +311,7 @@ def test_an_answer_in_a_visible_case_is_found(bench, monkeypatch):
 
 
 def test_a_wrong_floor_is_found(bench):
-    draft, _ = drafted(bench, "operator", 12)
+    draft, _ = drafted(bench)
     low = draft.task.model_copy(update={"floor": 0.5})
     assert not nop.run(trial_of(dataclasses.replace(draft, task=low), bench)).passed
     high = draft.task.model_copy(update={"floor": 0.95})
@@ -315,14 +319,14 @@ def test_a_wrong_floor_is_found(bench):
 
 
 def test_a_defect_that_does_not_apply_is_the_tasks_fault(bench):
-    draft, _ = drafted(bench, "operator", 12)
+    draft, _ = drafted(bench)
     stale = draft.defect.edits[0].model_copy(update={"line_sha256": "0" * 64})
-    with pytest.raises(TaskError, match=r"oscillator\.py:12"):
+    with pytest.raises(TaskError, match=r"oscillator\.py:\d+: the defect no longer applies"):
         roundtrip.run(trial_of(dataclasses.replace(draft, defect=Defect(edits=(stale,))), bench))
 
 
 def test_an_unsound_fix_does_not_pass_the_oracle(bench, monkeypatch):
-    draft, _ = drafted(bench, "operator", 12)
+    draft, _ = drafted(bench)
     trial = trial_of(draft, bench)
     trial.__dict__["fixed"] = trial.initial
     assert not oracle.run(trial).passed
@@ -330,7 +334,7 @@ def test_an_unsound_fix_does_not_pass_the_oracle(bench, monkeypatch):
 
 def test_a_task_that_wavers_is_found(bench):
     """A defect whose outcome depends on chance, planted as a whole new file."""
-    draft, _ = drafted(bench, "operator", 12)
+    draft, _ = drafted(bench)
     trial = trial_of(draft, bench)
     verdicts = list(trial.untouched)
     worse = verdicts[2].cases[0].model_copy(update={"score": 0.5})
@@ -340,6 +344,6 @@ def test_a_task_that_wavers_is_found(bench):
 
 
 def test_a_symptom_that_only_hidden_cases_show_is_found(bench):
-    _, trial = drafted(bench, "operator", 12)
+    _, trial = drafted(bench)
     cases = [c.model_copy(update={"score": 1.0}) if c.visible else c for c in trial.untouched[0].cases]
     assert not symptom.check(cases).passed

@@ -16,7 +16,6 @@ from scienceide.repo_builders.gates import GATES
 from scienceide.repo_builders.gates.search import Sweep, needles_of
 from scienceide.repo_builders.mutants import MutantRunner
 from scienceide.repo_builders.pipeline import Options, build_environment
-from tests.conftest import FIXTURES
 
 OPTIONS = Options(tasks=3, signal_mutants=12)
 
@@ -38,16 +37,17 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture
-def built(folder, shop):
+def built(folder, shop, pendulum):
     output = folder / "swing"
     if not output.exists():
-        build_environment(FIXTURES / "oscillator", output, shop.provider, OPTIONS)
+        build_environment(pendulum, output, shop.provider, OPTIONS)
     return output
 
 
 def test_recipe_becomes_an_environment_with_gated_tasks(built):
     environment = load_environment(str(built))
     assert environment.name == "swing"
+    assert "# A comment that stays." in (built / "environment.toml").read_text()
     report = json.loads((built / "build-report.json").read_text())
     assert len(environment.task_names) == len(report["tasks"]) == 3
     for name in environment.task_names:
@@ -93,34 +93,34 @@ def test_graveyard_says_why(built):
     assert all(entry["reason"] for entry in graveyard)
 
 
-def test_report_prints(built, folder, shop, capsys):
+def test_report_prints(built, folder, shop, pendulum, capsys):
     from rich.console import Console
 
-    report = build_environment(FIXTURES / "oscillator", folder / "printed", shop.provider, OPTIONS)
+    report = build_environment(pendulum, folder / "printed", shop.provider, OPTIONS)
     Console(width=120).print(report.table())
     printed = capsys.readouterr().out
     assert "3 tasks" in printed
     assert "position" in printed
 
 
-def test_the_same_input_gives_the_same_tasks(built, folder, shop):
+def test_the_same_input_gives_the_same_tasks(built, folder, shop, pendulum):
     again = folder / "again" / "swing"
-    build_environment(FIXTURES / "oscillator", again, shop.provider, OPTIONS)
+    build_environment(pendulum, again, shop.provider, OPTIONS)
     for path in built.glob("tasks/*/defect.json"):
         assert (again / path.relative_to(built)).read_text() == path.read_text()
 
 
-def test_output_that_exists_is_left_alone(tmp_path, shop):
+def test_output_that_exists_is_left_alone(tmp_path, shop, pendulum):
     (tmp_path / "mine").mkdir()
     with pytest.raises(UserError, match="exists already"):
-        build_environment(FIXTURES / "oscillator", tmp_path / "mine", shop.provider, OPTIONS)
+        build_environment(pendulum, tmp_path / "mine", shop.provider, OPTIONS)
     assert list((tmp_path / "mine").iterdir()) == []
 
 
-def test_output_appears_whole_or_not_at_all_and_stages_resume(tmp_path, shop, monkeypatch):
+def test_output_appears_whole_or_not_at_all_and_stages_resume(tmp_path, shop, pendulum, monkeypatch):
     """Whatever ends a run, what it measured is not measured again."""
-    recipe = tmp_path / "recipe" / "oscillator"
-    shutil.copytree(FIXTURES / "oscillator", recipe)
+    recipe = tmp_path / "recipe" / "pendulum"
+    shutil.copytree(pendulum, recipe)
     driver = recipe / "cases" / "period" / "driver.py"
     driver.write_text(driver.read_text() + f"# {uuid.uuid4()}: another content, so another key\n")
     ran = []
