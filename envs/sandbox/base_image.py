@@ -14,7 +14,7 @@ from pathlib import Path
 
 from scienceide.base.errors import SandboxError, UserError
 from scienceide.base.paths import cache_dir, content_hash
-from scienceide.envs.sandbox import engine, images
+from scienceide.envs.sandbox import engine, images, sweep
 from scienceide.envs.sandbox.host_root import tail
 
 VARIABLE = "SCIENCEIDE_DOCKER_BASE"
@@ -91,12 +91,12 @@ def _bootstrap(ours: str) -> None:
             f"Set {VARIABLE} to an image with python3 (and venv), gcc and make, or install debootstrap."
         )
     log = cache_dir("logs") / "base-image.log"
-    with tempfile.TemporaryDirectory(dir=cache_dir("roots"), prefix=".debian-") as scratch:
-        root = Path(scratch, "root")
-        include = ",".join((*_TOOLS, *_PYTHON))
+    scratch = Path(tempfile.mkdtemp(dir=cache_dir("roots"), prefix=".debian-"))
+    root = scratch / "root"
+    try:
         with log.open("wb") as stream:
             made = subprocess.run(
-                [program, "--variant=minbase", f"--include={include}", _SUITE, str(root)],
+                [program, "--variant=minbase", f"--include={','.join((*_TOOLS, *_PYTHON))}", _SUITE, str(root)],
                 stdout=stream,
                 stderr=stream,
                 stdin=subprocess.DEVNULL,
@@ -108,11 +108,14 @@ def _bootstrap(ours: str) -> None:
         shutil.rmtree(root / "var/cache/apt", ignore_errors=True)
         shutil.rmtree(root / "var/lib/apt/lists", ignore_errors=True)
         _import(root, ours)
+    finally:
+        # debootstrap leaves /proc mounted in there.
+        sweep.remove_folder(scratch)
 
 
 def _import(root: Path, ours: str) -> None:
     repository, _, tag = ours.partition(":")
-    archive = subprocess.Popen(["tar", "-C", str(root), "-c", "."], stdout=subprocess.PIPE)
+    archive = subprocess.Popen(["tar", "--one-file-system", "-C", str(root), "-c", "."], stdout=subprocess.PIPE)
     try:
         with engine.speaking("import an image"):
             engine.client().import_image_from_stream(archive.stdout, repository=repository, tag=tag)
