@@ -28,6 +28,7 @@ from scienceide.envs.sandbox.protocol import (
     SandboxSpec,
 )
 from scienceide.envs.sources import fetch
+from scienceide.verifiers import read_outputs
 
 LOG_LINES = 15
 """So many last lines of a failed build are shown."""
@@ -125,9 +126,10 @@ def references(pristine: Pristine, specs: Iterable[RunSpec], progress: Progress 
         TaskError: a run fails on the pristine code.
         SandboxError: no sandbox could be had.
     """
+    wanted = list(specs)
     found: dict[str, CaseRun] = {}
     missing: list[tuple[RunSpec, Path]] = []
-    for spec in specs:
+    for spec in wanted:
         folder = cache_dir("references") / _reference_key(pristine, spec)
         if folder.is_dir():
             found[spec.id] = _load(folder, spec)
@@ -142,6 +144,8 @@ def references(pristine: Pristine, specs: Iterable[RunSpec], progress: Progress 
                 sandbox.reset()
         finally:
             sandbox.close()
+    for spec in wanted:
+        _require_readable(pristine, spec, found[spec.id])
     return found
 
 
@@ -227,6 +231,14 @@ def _run_reference(sandbox: Sandbox, pristine: Pristine, spec: RunSpec) -> CaseR
     last = " / ".join(run.result.text.strip().splitlines()[-3:])
     name = pristine.environment.name
     raise TaskError(f"{name}: case {spec.id} fails on the pristine code: it {why}. Its output ends: {last}")
+
+
+def _require_readable(pristine: Pristine, spec: RunSpec, run: CaseRun) -> None:
+    """Every observable that the case promises must be in the files as promised."""
+    failures = read_outputs(run.files, spec.case.observables).failures
+    for name, failure in failures.items():
+        where = f"{pristine.environment.name}: case {spec.id}"
+        raise TaskError(f"{where} fails on the pristine code: its observable {name}: {failure}.")
 
 
 def _save(run: CaseRun, folder: Path) -> None:

@@ -10,14 +10,14 @@ import json
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from scienceide.base.errors import UserError
 from scienceide.base.paths import building, cache_dir, content_hash, write_atomically
-from scienceide.base.progress import Progress, Silent
+from scienceide.base.progress import Progress, Silent, track
 from scienceide.envs.catalog import LoadedEnvironment, load_environment
 from scienceide.envs.defects import to_text
 from scienceide.envs.formats import to_toml
@@ -29,7 +29,7 @@ from scienceide.envs.workshop import ReadyEnvironment, Workshop
 from scienceide.repo_builders import calibrate as calibration
 from scienceide.repo_builders import harvest as harvesting
 from scienceide.repo_builders import recipe, tasks
-from scienceide.repo_builders.coverage import Coverage, record
+from scienceide.repo_builders.coverage import record
 from scienceide.repo_builders.draft import Bench, Draft
 from scienceide.repo_builders.gates import GateResult, Trial, run_gates
 from scienceide.repo_builders.gates.search import sweep_system
@@ -194,7 +194,7 @@ def _calibrated(
 ) -> ReadyEnvironment:
     """The environment with placed tolerances, written into its case files."""
     sample = order[: build.options.signal_mutants]
-    mutants = list(_each("signal mutants", sample, runner.measure, build.progress))
+    mutants = [runner.measure(c) for c in track(build.progress, "signal mutants", sample, len(sample))]
     placed = calibration.calibrate(ready, mutants, build.progress)
     runs = references(ready.pristine, ready.specs)
     for name, case in placed.cases.items():
@@ -242,7 +242,7 @@ def _gate(
     build.progress.start("search the system")
     sweep = sweep_system(drafts, bench)
     build.progress.finish()
-    passed = []
+    passed: list[tuple[Draft, list[GateResult], float]] = []
     build.progress.start("gates", build.options.tasks)
     for draft in drafts:
         if len(passed) >= build.options.tasks:
@@ -287,16 +287,3 @@ def _publish(folder: Path, passed: Sequence[tuple[Draft, list[GateResult], float
         done = tasks.finished(draft, split[draft.candidate.edit.file], cpu_s)
         tasks.write(done, results, folder / "tasks" / draft.name)
         build.report.accept(done)
-
-
-def _each(
-    phase: str, items: Sequence[Candidate], measure: Callable[[Candidate], object], progress: Progress
-) -> Iterator[object]:
-    progress.start(phase, len(items))
-    for item in items:
-        yield measure(item)
-        progress.advance()
-    progress.finish()
-
-
-__all__ = ["Coverage", "LoadedEnvironment", "Options", "build_environment"]

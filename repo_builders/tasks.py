@@ -33,6 +33,12 @@ class Assessment:
     baseline: Mapping[str, Mapping[str, float | None]]
 
     @property
+    def floor(self) -> float:
+        """The score of the untouched mutant."""
+        assert self.verdict.score is not None, "what was run is graded"
+        return self.verdict.score
+
+    @property
     def visible(self) -> list[CaseVerdict]:
         """The verdicts an agent can see."""
         return [case for case in self.verdict.cases if case.visible]
@@ -47,8 +53,8 @@ class Assessment:
         """The gate that this can never pass, or nothing. Screening costs less than gating."""
         if self.mutant.died:
             return self.mutant.died
-        if self.verdict.score > HIGHEST:
-            return "silent" if self.verdict.score == 1.0 else "floor"
+        if self.floor > HIGHEST:
+            return "silent" if self.floor == 1.0 else "floor"
         return "" if any(case.score < 1.0 for case in self.visible) else "symptom"
 
 
@@ -72,7 +78,7 @@ def draft(assessment: Assessment, ready: ReadyEnvironment, name: str) -> Draft:
         lineage=candidate.lineage,
         hints=describe.hints(candidate, ready.specs, assessment.visible),
         derivation=describe.derivation(candidate),
-        floor=assessment.verdict.score,
+        floor=assessment.floor,
         baseline=assessment.numbers(),
         difficulty=Difficulty(
             cases_broken=round(sum(case.score < 1.0 for case in cases) / len(cases), 4), sites=1, verification_cpu=0.0

@@ -1,20 +1,24 @@
 """Records which Python lines below $TRACE_TREE run, into $TRACE_FOLDER; loaded as `sitecustomize`."""
 
+from __future__ import annotations
+
 import atexit
 import json
 import os
 import sys
+from types import CodeType, FrameType
+from typing import Any
 
 TREE = os.environ.get("TRACE_TREE", "/work").rstrip("/") + "/"
 FOLDER = os.environ.get("TRACE_FOLDER", "/tmp/line-trace/out")
 PATIENCE = 3000
 """A function called so often without a new line is not followed any more: recording must end some day."""
-_seen = {}
-_left = {}
-_idle = {}
+_seen: dict[str, set[int]] = {}
+_left: dict[CodeType, set[int]] = {}
+_idle: dict[CodeType, int] = {}
 
 
-def _local(frame, event, _):
+def _local(frame: FrameType, event: str, _: Any) -> Any:
     """Trace the lines of one frame until all lines of its code have been seen."""
     code = frame.f_code
     if event == "line" and frame.f_lineno in _left[code]:
@@ -24,7 +28,7 @@ def _local(frame, event, _):
     return _local if _left[code] else None
 
 
-def _global(frame, _event, _):
+def _global(frame: FrameType, _event: str, _: Any) -> Any:
     """Follow a new frame if it runs code of the tree that has unseen lines."""
     code = frame.f_code
     if not code.co_filename.startswith(TREE):
@@ -37,7 +41,7 @@ def _global(frame, _event, _):
     return _local if _left[code] and _idle[code] < PATIENCE else None
 
 
-def _dump():
+def _dump() -> None:
     sys.settrace(None)
     os.makedirs(FOLDER, exist_ok=True)
     lines = {name[len(TREE) :]: sorted(numbers) for name, numbers in _seen.items()}

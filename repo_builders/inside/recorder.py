@@ -5,6 +5,8 @@ for each test function with its numbers in order, and `durations.json`. A failin
 does not end its test, so that what follows is recorded as well. Needs pytest and numpy.
 """
 
+from __future__ import annotations
+
 import decimal
 import json
 import math
@@ -12,6 +14,8 @@ import os
 import re
 import sys
 import time
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,14 +26,14 @@ _NUMBER = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|[-+]?inf|nan)\
 class Recorder:
     """A pytest plugin: collects numbers under the name of the test that is running."""
 
-    def __init__(self):
-        self.values = {}
-        self.seconds = {}
-        self.failed = set()
-        self.current = None
+    def __init__(self) -> None:
+        self.values: dict[str, list[float]] = {}
+        self.seconds: dict[str, float] = {}
+        self.failed: set[str] = set()
+        self.current: str | None = None
         self.depth = 0
 
-    def add(self, actual):
+    def add(self, actual: Any) -> None:
         """Keep a number or an array of them; anything else is not ours."""
         if self.current is None or self.depth:
             return
@@ -43,7 +47,7 @@ class Recorder:
             self.values[self.current].extend(array.astype(complex).ravel().view(float).tolist())
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_call(self, item):
+    def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
         """Name the running test; parametrised ones share their function's name."""
         self.current = item.nodeid.partition("[")[0]
         self.values.setdefault(self.current, [])
@@ -55,22 +59,22 @@ class Recorder:
             self.seconds[self.current] = self.seconds.get(self.current, 0.0) + spent
             self.current = None
 
-    def pytest_runtest_logreport(self, report):
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Remember which tests do not pass."""
         if report.failed:
             self.failed.add(report.nodeid.partition("[")[0])
 
-    def pytest_assertion_pass(self, item, lineno, orig, expl):
+    def pytest_assertion_pass(self, item: pytest.Item, lineno: int, orig: str, expl: str) -> None:
         """A plain `assert a == b` with a number on the left; what approx() compares is recorded there."""
         match = _NUMBER.match(expl)
         if match and "approx" not in orig and "±" not in expl:
             self.add(float(match[1]))
 
 
-def spied(recorder, original):
+def spied(recorder: Recorder, original: Callable[..., None]) -> Callable[..., None]:
     """A comparison function of numpy.testing that records its first argument and never raises."""
 
-    def comparison(*arguments, **named):
+    def comparison(*arguments: Any, **named: Any) -> None:
         recorder.add(arguments[0] if arguments else named.get("actual"))
         recorder.depth += 1
         try:
@@ -83,7 +87,7 @@ def spied(recorder, original):
     return comparison
 
 
-def install(recorder):
+def install(recorder: Recorder) -> None:
     """Put the spies in place, before any test module imports the originals."""
     import numpy.testing as testing
 
@@ -93,7 +97,7 @@ def install(recorder):
             setattr(testing, name, spied(recorder, original))
     isclose = math.isclose
 
-    def recorded_isclose(a, b, **named):
+    def recorded_isclose(a: Any, b: Any, **named: Any) -> bool:
         recorder.add(a)
         isclose(a, b, **named)
         return True
@@ -104,11 +108,11 @@ def install(recorder):
     kinds = {kind for value in samples for kind in type(pytest.approx(value)).__mro__ if "pprox" in kind.__name__}
     for kind in kinds:
         if "__eq__" in vars(kind):
-            kind.__eq__ = _recorded_eq(recorder, kind.__eq__)
+            setattr(kind, "__eq__", _recorded_eq(recorder, vars(kind)["__eq__"]))  # noqa: B010
 
 
-def _recorded_eq(recorder, original):
-    def equal(self, actual):
+def _recorded_eq(recorder: Recorder, original: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    def equal(self: Any, actual: Any) -> bool:
         recorder.add(actual)
         recorder.depth += 1
         try:
@@ -120,7 +124,7 @@ def _recorded_eq(recorder, original):
     return equal
 
 
-def main():
+def main() -> None:
     """Run the tests that the input names and write what they checked."""
     with open(os.environ["CASE_INPUT"], encoding="utf-8") as stream:
         tests = json.load(stream)["tests"]
@@ -131,7 +135,8 @@ def main():
     options = ["-q", "--no-header", "-p", "no:cacheprovider", "-o", "enable_assertion_pass_hook=true", "-o", "addopts="]
     code = pytest.main([*options, *tests], plugins=[recorder])
     os.chdir(here)
-    np.savez("observables.npz", **{name: np.array(values) for name, values in recorder.values.items() if values})
+    arrays: dict[str, Any] = {name: np.array(values) for name, values in recorder.values.items() if values}
+    np.savez("observables.npz", **arrays)
     with open("durations.json", "w", encoding="utf-8") as out:
         json.dump({"seconds": recorder.seconds, "failed": sorted(recorder.failed)}, out)
     # Failing tests are a result; only pytest's own trouble (2 and above) is an error.

@@ -6,6 +6,8 @@ file and the source it should have) and `digests` (SHA-256 by size of what must 
 Prints one JSON object: `hits`, and `files` and `bytes` searched.
 """
 
+from __future__ import annotations
+
 import bz2
 import gzip
 import hashlib
@@ -21,12 +23,16 @@ import subprocess
 import sys
 import zipfile
 import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, BinaryIO, cast
 
+Job = Mapping[str, Any]
+Hit = dict[str, Any]
 LARGEST = 256 * 2**20
 _PACKED = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ", lzma.open))
 
 
-def files_below(roots, skip):
+def files_below(roots: Sequence[str], skip: tuple[str, ...]) -> Iterator[str]:
     """Paths of all regular files, each once, links not followed."""
     for root in roots:
         for folder, folders, names in os.walk(root):
@@ -41,7 +47,7 @@ def files_below(roots, skip):
                     yield path
 
 
-def contents(path, data):
+def contents(path: str, data: bytes) -> Iterator[tuple[str, bytes]]:
     """The file's bytes, and those of everything packed in it, with names."""
     yield path, data
     if data[:4] == b"PK\x03\x04":
@@ -55,31 +61,33 @@ def contents(path, data):
     for magic, opener in _PACKED:
         if data.startswith(magic):
             try:
-                with opener(io.BytesIO(data)) as stream:
+                with cast(BinaryIO, opener(io.BytesIO(data))) as stream:
                     yield f"{path}!", stream.read(LARGEST)
             except (OSError, EOFError, lzma.LZMAError, zlib.error):
                 return
 
 
-def anchor(text):
+def anchor(text: str) -> bytes:
     """A word of a needle that occurs as it stands in anything that holds it, however that is spaced."""
-    return max(re.findall(r"[\w.]+", text) or [text], key=len).encode()
+    words: list[str] = re.findall(r"[\w.]+", text) or [text]
+    return max(words, key=len).encode()
 
 
-def first_bytes(path):
+def first_bytes(path: str) -> bytes:
     """The start of a file, enough to tell an archive; empty where it cannot be read."""
     try:
         with open(path, "rb") as stream:
-            return stream.read(6)
+            start: bytes = stream.read(6)
+            return start
     except OSError:
         return b""
 
 
-def holding(paths, words):
+def holding(paths: Sequence[str], words: Sequence[bytes]) -> set[str]:
     """Those of `paths` that hold any of `words`: by grep, which looks for all of them at once."""
     if not words or shutil.which("grep") is None:
         return set(paths)
-    found = set()
+    found: set[str] = set()
     for start in range(0, len(paths), 500):
         done = subprocess.run(
             ["grep", "-laFs", "-f", "-", "--", *paths[start : start + 500]],
@@ -92,7 +100,7 @@ def holding(paths, words):
     return found
 
 
-def worth_reading(job, anchors):
+def worth_reading(job: Job, anchors: Mapping[str, bytes]) -> tuple[list[str], set[str]]:
     """Paths of all files, and of those that a closer look can find something in."""
     paths = list(files_below(job["roots"], tuple(job["skip"])))
     sizes = {size for size, _ in job["digests"]}
@@ -105,7 +113,9 @@ def worth_reading(job, anchors):
     return paths, close
 
 
-def text_hits(name, data, needles, anchors):
+def text_hits(
+    name: str, data: bytes, needles: Sequence[Mapping[str, str]], anchors: Mapping[str, bytes]
+) -> Iterator[Hit]:
     """Needles found in `data`, and whether a neighbouring line stands beside them too."""
     present = [n for n in needles if anchors[n["id"]] in data]
     if not present:
@@ -120,7 +130,7 @@ def text_hits(name, data, needles, anchors):
             yield {"kind": "text", "id": needle["id"], "path": name, "count": count, "context": beside}
 
 
-def module_hits(name, data, modules):
+def module_hits(name: str, data: bytes, modules: Sequence[Mapping[str, str]]) -> Iterator[Hit]:
     """Compiled Python of a module that is not what its present source compiles to."""
     if not name.endswith((".pyc", ".pyo")):
         return
@@ -136,7 +146,7 @@ def module_hits(name, data, modules):
             yield {"kind": "bytecode", "id": module["id"], "path": name, "count": 1, "context": True}
 
 
-def hits_in(path, data, job, anchors, wanted):
+def hits_in(path: str, data: bytes, job: Job, anchors: Mapping[str, bytes], wanted: set[str]) -> Iterator[Hit]:
     """All that one file gives away."""
     if wanted and hashlib.sha256(data).hexdigest() in wanted:
         yield {"kind": "product", "id": "", "path": path, "count": 1, "context": True}
@@ -145,13 +155,13 @@ def hits_in(path, data, job, anchors, wanted):
         yield from module_hits(name, part, job["modules"])
 
 
-def main():
+def main() -> None:
     """Search, and print what was found."""
     job = json.load(sys.stdin)
     anchors = {n["id"]: anchor(n["spaced"]) for n in job["needles"]}
     wanted = {digest for _, digest in job["digests"]}
     paths, close = worth_reading(job, anchors)
-    hits = []
+    hits: list[Hit] = []
     for path in sorted(close):
         try:
             with open(path, "rb") as stream:

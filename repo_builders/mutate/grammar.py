@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -129,13 +130,9 @@ _NO_SCIENCE = re.compile(r"plot|draw|__repr__|__str__|__hash__|^test_|print|show
 @lru_cache(maxsize=4)
 def parser_of(language: str) -> Parser:
     """A tree-sitter parser for `c`, `cpp` or `python`."""
-    if language == "python":
-        import tree_sitter_python as grammar
-    elif language == "c":
-        import tree_sitter_c as grammar
-    else:
-        import tree_sitter_cpp as grammar
-    return Parser(Language(grammar.language()))
+    # The grammars are compiled modules, one for each language; only those asked for are loaded.
+    module = importlib.import_module(f"tree_sitter_{language}")
+    return Parser(Language(module.language()))
 
 
 def text_of(node: Node | None) -> str:

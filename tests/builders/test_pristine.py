@@ -141,8 +141,9 @@ def test_a_killed_build_leaves_nothing_that_looks_whole_and_goes_again(recipe, s
     process.wait()
     process.stdout.close()
     assert trees() == before
-    assert (prepare(environment, shop.provider).layer / "product.txt").is_file()
-    assert not [p for p in cache_dir("pristine").glob(".*") if p.is_dir()]
+    pristine = prepare(environment, shop.provider)
+    assert (pristine.layer / "product.txt").is_file()
+    assert not [p for p in cache_dir("pristine").glob(f".{pristine.key}.*") if p.is_dir()]
 
 
 def test_references_are_computed_once(recipe, shop):
@@ -159,9 +160,13 @@ def test_references_are_computed_once(recipe, shop):
 
 @pytest.mark.parametrize(
     ("driver", "why"),
-    [("import sys\nsys.exit('no luck')\n", "ended with 1.*no luck"), ("pass\n", r"did not write out\.json")],
+    [
+        ("import sys\nsys.exit('no luck')\n", "ended with 1.*no luck"),
+        ("pass\n", r"did not write out\.json"),
+        ("open('out.json', 'w').write('{}')\n", "answer: missing key"),
+    ],
 )
 def test_a_case_that_fails_on_pristine_code_is_the_tasks_fault(recipe, shop, driver, why):
     environment = recipe('commands = ["make"]', driver=driver)
-    with pytest.raises(TaskError, match=rf"case answer fails on the pristine code.*{why}"):
+    with pytest.raises(TaskError, match=rf"case answer fails on the pristine code: .*{why}"):
         references(prepare(environment, shop.provider), list(run_specs(environment)))
