@@ -203,14 +203,14 @@ class RunHandle:
         Raises:
             UserError: the run has no such metric.
         """
-        from matplotlib.figure import Figure
+        from scienceide.figures import ShownFigure
 
         frame = self.metrics
         chosen = names or tuple(n for n in ("reward", "loss") if n in frame)
         missing = [n for n in chosen if n not in frame]
         if missing or not chosen:
             raise UserError(f"Run {self.id} has no metric {', '.join(missing) or 'yet'}; it has {', '.join(frame)}.")
-        figure = Figure(figsize=(6.0, 1.0 + 2.0 * len(chosen)), layout="constrained")
+        figure = ShownFigure(figsize=(6.0, 1.0 + 2.0 * len(chosen)), layout="constrained")
         axes = figure.subplots(len(chosen), 1, sharex=True, squeeze=False)[:, 0]
         for axis, name in zip(axes, chosen, strict=True):
             series = frame[name].dropna()

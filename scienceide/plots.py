@@ -30,7 +30,7 @@ def plot_case(episode: Episode, case: str, observable: str | None = None) -> Fig
     Raises:
         UserError: no such case or observable, or nothing of it can be drawn.
     """
-    from matplotlib.figure import Figure
+    from scienceide.figures import ShownFigure
 
     now, reference = episode.compare(case)
     specs = {o.name: o for o in episode.task.task.environment.cases[case].observables}
@@ -39,7 +39,7 @@ def plot_case(episode: Episode, case: str, observable: str | None = None) -> Fig
     names = [observable] if observable else [n for n in specs if _drawable(reference, n)][:MOST]
     if not names:
         raise UserError(f"Case {case} has no numeric observable to draw.")
-    figure = Figure(figsize=(9.0, 2.4 * len(names)), layout="constrained")
+    figure = ShownFigure(figsize=(9.0, 2.4 * len(names)), layout="constrained")
     axes = figure.subplots(len(names), 2, squeeze=False)
     for (left, right), name in zip(axes, names, strict=True):
         _draw(left, right, name, specs[name].unit, now, reference)
