@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import uuid
 from pathlib import Path
 
 import pytest
@@ -117,7 +118,8 @@ def test_a_full_disk_keeps_nothing(recipe, shop, monkeypatch):
 
 
 def test_a_killed_build_leaves_nothing_that_looks_whole_and_goes_again(recipe, shop):
-    environment = recipe('commands = ["make"]', makefile="all:\n\tsleep 4; echo built > product.txt\n")
+    never_built = f"# {uuid.uuid4()}\nall:\n\tsleep 4; echo built > product.txt\n"
+    environment = recipe('commands = ["make"]', makefile=never_built)
     program = textwrap.dedent(
         f"""
         from scienceide.envs.catalog import load_environment
