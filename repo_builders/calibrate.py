@@ -6,6 +6,7 @@ builds with other floating-point code. Signal comes from a sample of mutants, ju
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,15 +15,16 @@ from typing import Any
 import numpy as np
 
 from scienceide.base.errors import UserError
+from scienceide.base.paths import cache_dir, content_hash, write_atomically
 from scienceide.base.progress import Progress, Silent, track
 from scienceide.envs.formats import Case
 from scienceide.envs.grading import Judge, Measured, describe_end
 from scienceide.envs.pristine import Pristine, prepare
 from scienceide.envs.running import RunSpec, run_case
 from scienceide.envs.workshop import ReadyEnvironment
-from scienceide.repo_builders.mutants import Mutant
+from scienceide.repo_builders.mutants import Mutant, runs_key
 from scienceide.repo_builders.placement import Placement, place
-from scienceide.verifiers import Conserved, Evidence, Norm, ObservableSpec, read_outputs
+from scienceide.verifiers import Conserved, Evidence, Norm, ObservableSpec, read_outputs, verifier_hash
 
 REPEATS = 2
 BUILDS: Mapping[str, str] = {
@@ -64,8 +66,7 @@ def calibrate(ready: ReadyEnvironment, mutants: Sequence[Mutant], progress: Prog
     Raises:
         SandboxError: no sandbox could be had.
     """
-    legitimate, ways = legitimate_runs(ready, progress or Silent())
-    noises = [errors_of(ready, measured) for measured in legitimate]
+    noises, ways = legitimate_errors(ready, progress or Silent())
     ran = [m for m in mutants if not m.died]
     signals = [errors_of(ready, m.measured) for m in ran]
     how = f"{', '.join(ways)}; {len(ran)} mutants"
@@ -87,6 +88,18 @@ def errors_of(ready: ReadyEnvironment, measured: Measured) -> Errors:
     """The error of every observable of every run, in its criterion's own units."""
     verdict = Judge(ready.references).verdict(ready.specs, measured)
     return {case.name: {o.name: o.error for o in case.observables} for case in verdict.cases}
+
+
+def legitimate_errors(ready: ReadyEnvironment, progress: Progress) -> tuple[list[Errors], list[str]]:
+    """The errors of all legitimate runs and how these were had, from the cache or measured now."""
+    judged = [[spec.id, [o.model_dump(mode="json") for o in spec.case.observables]] for spec in ready.specs]
+    key = content_hash(1, runs_key(ready), judged, BUILDS, REPEATS, verifier_hash())
+    path = cache_dir("noise") / f"{key}.json"
+    if not path.is_file():
+        legitimate, ways = legitimate_runs(ready, progress)
+        write_atomically(path, json.dumps([[errors_of(ready, measured) for measured in legitimate], ways]))
+    noises, ways = json.loads(path.read_text())
+    return noises, ways
 
 
 def legitimate_runs(ready: ReadyEnvironment, progress: Progress) -> tuple[list[Measured], list[str]]:
@@ -211,6 +224,3 @@ def _measured(
         cpu_s=sum(run.result.cpu_s for _, run in runs),
         wall_s=0.0,
     )
-
-
-__all__ = ["Calibration", "Flag", "calibrate", "errors_of", "legitimate_runs", "nudged", "with_cpu", "with_evidence"]

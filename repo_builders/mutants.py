@@ -59,10 +59,7 @@ class MutantRunner:
         self._specs = {spec.id: spec for spec in ready.specs}
         self._read = reader(ready.pristine.layer)
         self._sandbox: Sandbox | None = None
-        files = {name: ready.pristine.environment.case_files(name) for name in ready.pristine.environment.cases}
-        digests = {name: {p: content_hash(d.hex()) for p, d in case.items()} for name, case in files.items()}
-        inputs = {spec.id: [spec.case.command, dict(spec.inputs)] for spec in ready.specs}
-        self._key = content_hash(1, ready.pristine.key, digests, inputs)
+        self._key = runs_key(ready)
 
     def measure(self, candidate: Candidate) -> Mutant:
         """Run what reaches the candidate's statement; everything else keeps its reference outputs.
@@ -143,6 +140,15 @@ class MutantRunner:
             cpu_s=sum(result.cpu_s for result in ran.values()),
             wall_s=0.0,
         )
+
+
+def runs_key(ready: ReadyEnvironment) -> str:
+    """A content address of all that decides what the runs of an environment write: code, drivers and inputs."""
+    environment = ready.pristine.environment
+    files = {name: environment.case_files(name) for name in environment.cases}
+    digests = {name: {p: content_hash(d.hex()) for p, d in case.items()} for name, case in files.items()}
+    inputs = {spec.id: [spec.case.command, dict(spec.inputs)] for spec in ready.specs}
+    return content_hash(1, ready.pristine.key, digests, inputs)
 
 
 def _save(path: Path, ran: Mapping[str, _Ran]) -> None:
