@@ -139,5 +139,5 @@ def below_one(score: float) -> float:
 
 
 def _log_ratio(high: float, low: float) -> float:
-    ratio = high / low if low > 0.0 else math.inf
+    ratio = high / low  # infinite where it overflows
     return math.log(ratio) if math.isfinite(ratio) else math.log(high) - math.log(low)

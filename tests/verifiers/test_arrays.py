@@ -113,6 +113,11 @@ def test_bad_arrays_have_names(data, name):
 def test_text_beyond_unicode_is_unreadable():
     data = forged("'<U1'", shape="(1,)", body=struct.pack("<I", 0x110000))
     assert failure(data, criterion=EXACT).name == "unreadable"
+    assert parse_npy(forged("'<U1'", shape="(1,)", body=struct.pack("<I", 0x10FFFF))).tolist() == ["\U0010ffff"]
+
+
+def test_an_array_cut_short_says_so():
+    assert str(failure(npy(np.arange(3.0))[:-1])) == "unreadable: the array is cut short"
 
 
 def test_a_long_double_beyond_a_double_is_not_finite():

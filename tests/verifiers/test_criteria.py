@@ -142,6 +142,7 @@ def test_exact_is_the_share_of_wrong_elements(candidate, reference, expected):
     ("series", "expected"),
     [
         ([2.0, 2.0, 2.0], 0.0),
+        ([2.0, 3.0], 0.5),
         ([2.0, 3.0, 1.5], 0.5),
         ([-2.0, -3.0, -2.0], 0.5),
         ([0.0, 0.25, -0.5], 0.5),

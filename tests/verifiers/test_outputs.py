@@ -163,6 +163,8 @@ def test_notes_are_few_and_printable():
     (note,) = read_outputs(files, []).notes
     assert "and 491 more" in note
     assert note.isprintable()
+    (note,) = read_outputs({f"{n}": b"" for n in range(10)}, []).notes
+    assert note.endswith("'9'")
 
 
 def test_details_are_short_and_printable():

@@ -33,6 +33,11 @@ def test_graded():
     assert v.verifier == verifier_hash()
 
 
+def test_costs_and_floor_default_to_nothing():
+    for v in (Verdict.graded(cases=CASES), Verdict.invalid([Finding(rule="r")])):
+        assert (v.floor, v.cpu_s, v.wall_s) == (0.0, 0.0, 0.0)
+
+
 def test_fixed_and_untouched():
     fixed = verdict(cases=[CASES[0], CASES[3]], floor=0.9)
     assert (fixed.reward, fixed.passed) == (1.0, True)
@@ -47,6 +52,7 @@ def test_findings_of_a_graded_verdict_change_nothing():
 def test_ungraded_has_no_reward():
     v = Verdict.ungraded("The sandbox died.", floor=0.3)
     assert (v.outcome, v.reward, v.score, v.floor, v.fault) == ("ungraded", None, None, 0.3, "The sandbox died.")
+    assert (v.cpu_s, v.wall_s) == (0.0, 0.0)
     assert not v.passed
 
 
