@@ -33,12 +33,6 @@ def numbers(full):
     return [float(full.get(key) or 0.0) for key in keys]
 
 
-def sheet(name, rows):
-    """The required coefficients (m3/h) apart from the factors that led to them."""
-    table = np.array(rows)
-    return {f"{name}_kv": table[:, 0], f"{name}_factors": table[:, 1:]}
-
-
 def liquids(given):
     """Sizing sheets of liquid valves: bare, with reducers, choked or not, thin to very viscous."""
     rows = []
@@ -53,7 +47,8 @@ def liquids(given):
         bare = dict(FL=RECOVERY, Fd=STYLE, P1=p1, P2=p2, Q=given["flow_m3_s"], **given["liquid"])
         rows.append(numbers(valves.size_control_valve_l(**bare, full_output=True)))
         rows.append(numbers(valves.size_control_valve_l(**bare, allow_choked=False, full_output=True)))
-    return sheet("liquid", rows)
+    table = np.array(rows)
+    return {"liquid_kv": table[:, 0], "liquid_factors": table[:, 1:]}
 
 
 def gases(given):
@@ -77,7 +72,8 @@ def gases(given):
                 rows.append(numbers(valves.size_control_valve_g(Q=flow, **fitted, **given["gas"])))
         bare = dict(FL=RECOVERY, Fd=STYLE, xT=0.6, P1=p1, P2=p2, Q=10.5, **given["gas"])
         rows.append(numbers(valves.size_control_valve_g(**bare, full_output=True)))
-    return sheet("gas", rows)
+    table = np.array(rows)
+    return {"gas_kv": table[:, 0], "gas_factors": table[:, 1:]}
 
 
 def choking(given):

@@ -75,6 +75,20 @@ def fluidisation(given):
     return np.array(speeds), np.array(exponents)
 
 
+def ergun_root(given):
+    """Incipient fluidisation by Ergun's law against the root of its quadratic, minus one."""
+    rho, mu = given["gas"]
+    rows = []
+    for size, solid, void in given["grains"]:
+        weight = (1.0 - void) * (solid - rho) * GRAVITY
+        viscous = 150.0 * mu * (1.0 - void) ** 2 / (void**3 * size**2)
+        inertial = 1.75 * rho * (1.0 - void) / (void**3 * size)
+        root = (np.sqrt(viscous**2 + 4.0 * inertial * weight) - viscous) / (2.0 * inertial)
+        found = incipient_speed(lambda v, d=size, e=void: dP_packed_bed(d, e, v, rho, mu, Method="Ergun"), weight)
+        rows.append(found / root - 1.0)
+    return np.array(rows)
+
+
 def walls(given):
     """Drop with the wall near over drop with it far, and bed voidages by tube-to-particle ratio."""
     rho, mu = given["gas"]
@@ -140,6 +154,7 @@ def main():
         "observables.npz",
         incipient_velocity=speeds,
         bed_exponent=growth,
+        ergun_root=ergun_root(given),
         wall_ratio=ratios,
         voidage=voidages,
         column_drop=drops,

@@ -95,7 +95,7 @@ def split_multiplier(given):
 def momentum(given):
     """Acceleration and hydrostatic terms of a riser, over its length and per metre."""
     rho_l, rho_g = given["steam"]["rhol"], given["steam"]["rhog"]
-    drops, gradients = [], []
+    drops, gradients, identities = [], [], []
     for void in (0.27, 0.71):
         speeding = (1.31, 0.0533, 0.07, 0.37, 0.5 * void, void, rho_l, rho_g)
         drops.append(two_phase.two_phase_dP_acceleration(*speeding))
@@ -106,7 +106,15 @@ def momentum(given):
         gradients.append(
             two_phase.two_phase_dP_dz_acceleration(1.31, 0.0533, 0.37, rho_l, rho_g, -3e-12, -5e-9, 3e-8, 4.7e3, 2.1e-3)
         )
-    return {"riser_drop": np.array(drops), "riser_gradient": np.array(gradients)}
+        column = two_phase.two_phase_dP_gravitational(53.0, 11.0, void, rho_l, rho_g)
+        identities.append(column / (11.0 * two_phase.two_phase_dP_dz_gravitational(53.0, void, rho_l, rho_g)) - 1.0)
+        mean = void * rho_g + (1.0 - void) * rho_l
+        identities.append(column / (9.80665 * 11.0 * np.sin(np.radians(53.0)) * mean) - 1.0)
+    return {
+        "riser_drop": np.array(drops),
+        "riser_gradient": np.array(gradients),
+        "column_identities": np.array(identities),
+    }
 
 
 def main():

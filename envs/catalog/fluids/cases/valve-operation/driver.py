@@ -79,7 +79,15 @@ def falling_outlet(given):
         valves.control_valve_choke_P_l(oil["Psat"], oil["Pc"], 0.87, P2=oil["P2"]),
         valves.control_valve_choke_P_g(0.71, 1.31, P2=4.1e5),
     ]
-    return {"falling_outlet_kv": np.array(rows), "choking_pressure": np.array(pressures)}
+    back = [
+        valves.control_valve_choke_P_g(0.71, steam["gamma"], P2=gas_choke) / steam["P1"] - 1.0,
+        valves.control_valve_choke_P_l(oil["Psat"], oil["Pc"], 0.87, P2=oil_choke) / oil["P1"] - 1.0,
+    ]
+    return {
+        "falling_outlet_kv": np.array(rows),
+        "choking_pressure": np.array(pressures),
+        "choking_round_trip": np.array(back),
+    }
 
 
 def indices(given):

@@ -48,17 +48,23 @@ def farthest(cell, found):
 
 def tolerant(given, random):
     """Groups found under noise, how far idealisation moves atoms (angstrom), and how symmetric its result is."""
-    groups, moved, exact = [], [], []
+    groups, lost, moved, exact = [], [], [], []
     for hall in range(given["first_hall"], HALL_SYMBOLS + 1, given["stride"]):
         clean = grow(hall, random)
         cell = disturbed(clean, given["noise"], random)
         found = spglib.get_symmetry_dataset(cell, symprec=given["symprec"])
-        groups.append([found.number, found.number - spglib.get_spacegroup_type(hall).number, len(found.rotations)])
+        groups.append([found.number, len(found.rotations)])
+        lost.append(found.number - spglib.get_spacegroup_type(hall).number)
         ideal = spglib.refine_cell(cell, symprec=given["symprec"])
         again = spglib.get_symmetry_dataset(ideal, symprec=1e-7)
         exact.append([again.number - found.number, len(again.rotations)])
         moved.append(farthest(cell, found))
-    return np.array(groups), np.array(exact), np.array(moved)
+    return {
+        "noisy_group": np.array(groups),
+        "wrong_group": np.array(lost),
+        "idealised_group": np.array(exact),
+        "idealising_shift": np.array(moved),
+    }
 
 
 def staircase():
@@ -93,12 +99,9 @@ def translations(random):
 def main():
     given = inputs()
     random = np.random.default_rng(given["seed"])
-    groups, exact, moved = tolerant(given, random)
     np.savez(
         "observables.npz",
-        noisy_group=groups,
-        idealised_group=exact,
-        idealising_shift=moved,
+        **tolerant(given, random),
         tolerance_steps=staircase(),
         noisy_translations=translations(random),
     )

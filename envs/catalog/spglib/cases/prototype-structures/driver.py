@@ -65,6 +65,16 @@ def orbits(labels):
     return sorted(np.unique(labels, return_counts=True)[1].tolist())
 
 
+def stabilizer_defect(cell, found):
+    """How far orbit size times stabilizer order is from the order of the group, over all atoms; zero for a group."""
+    positions = cell[1]
+    images = np.einsum("rij,nj->rni", found.rotations, positions) + found.translations[:, None]
+    gaps = images - positions
+    kept = (np.abs(gaps - np.rint(gaps)).max(axis=2) < 1e-3).sum(axis=0)
+    sizes = np.array([(found.crystallographic_orbits == label).sum() for label in found.crystallographic_orbits])
+    return int(np.abs(kept * sizes - len(found.rotations)).max())
+
+
 def slabs(given):
     """Layer group, its order and the orbits of atoms of slabs in a skewed cell, from another origin in the plane."""
     with open("slabs.json", encoding="utf-8") as file:
@@ -84,11 +94,12 @@ def main():
     given = inputs()
     with open("structures.json", encoding="utf-8") as file:
         structures = json.load(file)
-    rows, operations, sizes, letters, sites = [], [], [], [], []
+    rows, operations, sizes, letters, sites, defects = [], [], [], [], [], []
     for entry in structures.values():
         cell = crystal(entry, given)
         found = spglib.get_symmetry_dataset(cell, symprec=given["symprec"])
         rows.append([found.number, found.hall_number])
+        defects.append(stabilizer_defect(cell, found))
         proper = int(sum(np.linalg.det(r) > 0 for r in found.rotations))
         operations.append([len(found.rotations), proper, len(np.unique(found.mapping_to_primitive))])
         sizes.append(",".join(map(str, orbits(found.equivalent_atoms) + orbits(found.crystallographic_orbits))))
@@ -101,6 +112,7 @@ def main():
         orbit_sizes=np.array(sizes),
         wyckoff_letters=np.array(letters),
         site_symmetry=np.array(sites),
+        stabilizer_defect=np.array(defects),
         layer_group=slabs(given),
     )
 
