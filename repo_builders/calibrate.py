@@ -23,7 +23,7 @@ from scienceide.envs.pristine import Pristine, prepare
 from scienceide.envs.running import RunSpec, run_case
 from scienceide.envs.workshop import ReadyEnvironment
 from scienceide.repo_builders.mutants import Mutant, runs_key
-from scienceide.repo_builders.placement import Placement, place
+from scienceide.repo_builders.placement import Placement, observe, place
 from scienceide.verifiers import Conserved, Evidence, Norm, ObservableSpec, read_outputs, verifier_hash
 
 REPEATS = 2
@@ -158,9 +158,7 @@ def _place(
         absolute = isinstance(criterion, Norm) and criterion.scale == "absolute"
         size = max(_size(ready, run, observable.name) for run in runs) if absolute else 1.0
         return place(noise, signal, size, criterion.tolerance)
-    strict = place(noise, signal, 0.0, None)
-    flag = "a legitimate run does not meet it" if strict.noise > 0 else strict.flag
-    return Placement(None, strict.noise, strict.signal, flag)
+    return observe(noise, signal)
 
 
 def _worst(errors: Errors, runs: Sequence[str], name: str) -> float | None:

@@ -39,7 +39,7 @@ def place(noises: Sequence[float], errors: Sequence[float | None], size: float, 
     noise = max(noises, default=0.0)
     if not math.isfinite(noise):
         return Placement(present, noise, None, "legitimate runs differ without bound")
-    lowest = MARGIN * max(noise, ROUNDING * size)
+    lowest = MARGIN * (max(noise, ROUNDING * size) or ROUNDING)
     moved = [e for e in errors if e is not None and math.isfinite(e) and e > lowest]
     if not moved:
         kept = None if present is None else max(present, lowest)
@@ -49,6 +49,15 @@ def place(noises: Sequence[float], errors: Sequence[float | None], size: float, 
     if highest < lowest:
         return Placement(present, noise, signal, "the signal is not clear of the noise")
     return Placement(rounded(math.sqrt(lowest * highest), lowest, highest), noise, signal)
+
+
+def observe(noises: Sequence[float], errors: Sequence[float | None]) -> Placement:
+    """Noise and signal under a criterion that has no tolerance: any error at all is wrong."""
+    noise = max(noises, default=0.0)
+    moved = [e for e in errors if e is not None and math.isfinite(e) and e > 0]
+    failed = any(e is None for e in errors)
+    flag = "a legitimate run does not meet it" if noise > 0 else "" if moved or failed else "no mutant moves it"
+    return Placement(None, noise, statistics.median(moved) if moved else None, flag)
 
 
 def rounded(value: float, low: float, high: float) -> float:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scienceide.repo_builders.placement import MARGIN, ROUNDING, place
+from scienceide.repo_builders.placement import MARGIN, ROUNDING, observe, place
 
 
 @given(
@@ -53,3 +53,21 @@ def test_unfit_observables_are_flagged(noises, errors, flag):
 def test_authors_tolerance_stays_where_nothing_moves_it_unless_below_the_noise():
     assert place([1e-14], [], 1.0, 1e-9).tolerance == 1e-9
     assert place([1e-9], [], 1.0, 1e-9).tolerance == pytest.approx(1e-8)
+
+
+def test_a_quantity_that_vanishes_has_a_tolerance_too():
+    assert place([0.0], [1e-3], 0.0, None).tolerance > 0
+
+
+@pytest.mark.parametrize(
+    ("noises", "errors", "flag"),
+    [
+        ([0.0], [0.5, 2.0], ""),
+        ([0.0], [None], ""),
+        ([0.1], [0.5], "a legitimate run does not meet it"),
+        ([0.0], [0.0], "no mutant moves it"),
+    ],
+)
+def test_criteria_without_tolerance_are_only_observed(noises, errors, flag):
+    seen = observe(noises, errors)
+    assert (seen.tolerance, seen.flag) == (None, flag)
