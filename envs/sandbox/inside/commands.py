@@ -7,12 +7,12 @@ import os
 import select
 import signal
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NoReturn
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from . import entering, processes
 from .output import Cut
+from .starting import Command, Prepared, prepare, start
 
 _SCAN_S = 0.04
 _FLOOD = 2**30
@@ -20,32 +20,11 @@ _FLOOD = 2**30
 _BLOCK = 2**18
 
 
-class Unconfined(Exception):
-    """The kernel refused a part of the isolation, so the command was not started."""
-
-
 class LinkLost(Exception):
     """The host is gone while a command ran."""
 
 
-@dataclass(frozen=True)
-class Command:
-    """One command with everything it needs."""
-
-    argv: Sequence[str]
-    cwd: str
-    environment: Mapping[str, str]
-    stdin: bytes
-    memory: int
-    processes: int
-    disk: int
-    cpu_s: float
-    wall_s: float
-    output: int
-
-
-@dataclass
-class _Running:
+class _Running(NamedTuple):
     pid: int
     pipe: int
     account: processes.Account
@@ -60,6 +39,7 @@ class Runner:
         """Prepare to wait for children."""
         self.view: entering.View | None = None
         """The mounts that commands see, where they are not the server's own."""
+        self._next: Prepared | None = None
         self._link = link
         self._wake, wake_write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -67,6 +47,23 @@ class Runner:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
         self._shell = "/bin/bash" if os.path.exists("/bin/bash") else "/bin/sh"
+
+    def prepare(self) -> None:
+        """Make the next command's process ready, if that is not done yet."""
+        if self._next is None:
+            self._next = prepare(self.view)
+
+    def end_all(self, account: processes.Account) -> None:
+        """End every process inside, the one made ready included.
+
+        Raises:
+            processes.Undying: some cannot be killed.
+        """
+        if self._next is not None:
+            self._next.close()
+            self._next = None
+        processes.end_all(account)
+        processes.remove_shared_memory()
 
     def argv(self, command: str | Sequence[str]) -> Sequence[str]:
         """A shell line becomes the shell's argument vector."""
@@ -79,21 +76,19 @@ class Runner:
             `exit_code`, `bytes_cut`, `killed_by`, `cpu_s`, `wall_s`; and the output.
 
         Raises:
-            Unconfined, LinkLost, processes.Undying: the sandbox can no longer be used.
+            starting.Unconfined, LinkLost, processes.Undying: the sandbox can no longer be used.
         """
         started = time.monotonic()
         account = processes.Account()
-        pid, pipe, refusal = self._start(command)
-        running = _Running(pid, pipe, account, Cut(command.output), started)
+        ready, refusal = self._start(command)
+        running = _Running(ready.pid, ready.output, account, Cut(command.output), started)
         killed_by = self._watch(running, command)
-        processes.end_all(account)
-        processes.remove_shared_memory()
-        _drain(pipe, running.output)
-        os.close(pipe)
-        if refusal:
-            running.output.add(refusal)
+        self.end_all(account)
+        _drain(running.pipe, running.output)
+        os.close(running.pipe)
+        running.output.add(refusal)
         output, cut = running.output.finish()
-        code = os.waitstatus_to_exitcode(account.statuses[pid])
+        code = os.waitstatus_to_exitcode(account.statuses[running.pid])
         return {
             "exit_code": None if killed_by else code if code >= 0 else 128 - code,
             "bytes_cut": cut,
@@ -102,23 +97,16 @@ class Runner:
             "wall_s": time.monotonic() - started,
         }, output
 
-    def _start(self, command: Command) -> tuple[int, int, bytes]:
-        """Fork the command; the third value says why it could not be executed, if so."""
-        pipe_read, pipe_write = os.pipe2(os.O_CLOEXEC)
-        fault_read, fault_write = os.pipe2(os.O_CLOEXEC)
-        stdin = _stdin(command.stdin)
-        pid = os.fork()
-        if pid == 0:
-            _become(command, stdin, pipe_write, fault_write, self.view)
-        for handle in (pipe_write, fault_write, stdin):
-            os.close(handle)
-        os.set_blocking(pipe_read, False)
-        with os.fdopen(fault_read, "rb") as stream:
-            fault = stream.read()
-        kind, _, text = fault.partition(b":")
-        if kind == b"confine":
-            raise Unconfined(text.decode("utf-8", "replace"))
-        return pid, pipe_read, text
+    def _start(self, command: Command) -> tuple[Prepared, bytes]:
+        """The process that was made ready; a new one, should something have killed it."""
+        ready, self._next = self._next or prepare(self.view), None
+        try:
+            return ready, start(ready, command)
+        except BrokenPipeError:
+            os.close(ready.output)
+            os.close(ready.fault)
+            ready = prepare(self.view)
+            return ready, start(ready, command)
 
     def _watch(self, running: _Running, command: Command) -> str | None:
         """Read output and check limits until the command itself ends, or must."""
@@ -162,40 +150,6 @@ def _exceeded(running: _Running, command: Command, now: float) -> str | None:
     if usage.resident > command.memory and processes.private_memory() > command.memory:
         return "memory"
     return None
-
-
-def _stdin(data: bytes) -> int:
-    if not data:
-        return os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)
-    handle = os.memfd_create("stdin", os.MFD_CLOEXEC)
-    with os.fdopen(os.dup(handle), "wb") as stream:
-        stream.write(data)
-    os.lseek(handle, 0, os.SEEK_SET)
-    return handle
-
-
-def _become(command: Command, stdin: int, output: int, fault: int, view: entering.View | None) -> NoReturn:
-    """In the forked child: turn into the command, or say why not."""
-    stage = "confine"
-    try:
-        os.setsid()
-        entering.plain_signals()
-        os.dup2(stdin, 0)
-        os.dup2(output, 1)
-        os.dup2(output, 2)
-        entering.confine(view)
-        entering.limit(entering.Caps(command.memory, command.processes, command.disk))
-        stage = "command"
-        os.chdir(command.cwd)
-        os.execvpe(command.argv[0], list(command.argv), dict(command.environment))
-    except (OSError, ValueError) as error:
-        missing = isinstance(error, FileNotFoundError | NotADirectoryError)
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        what = command.cwd if isinstance(error, OSError) and error.filename == command.cwd else command.argv[0]
-        os.write(fault, f"{stage}:{what}: {reason}\n".encode("utf-8", "replace"))
-        os._exit(127 if missing else 126)
-    finally:
-        os._exit(126)
 
 
 def _read_once(pipe: int, output: Cut) -> bool:

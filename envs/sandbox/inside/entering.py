@@ -6,7 +6,6 @@ import os
 import resource
 import signal
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from . import kernel
 
@@ -21,15 +20,6 @@ _MACHINE_WIDE = (
     *("slabinfo", "sysrq-trigger", "timer_list", "vmallocinfo"),
 )
 _STACK = 8 * 2**20
-
-
-@dataclass(frozen=True)
-class Caps:
-    """Limits that the kernel keeps for each process by itself. Bytes."""
-
-    memory: int
-    processes: int
-    disk: int
 
 
 class View:
@@ -93,15 +83,18 @@ def confine(view: View | None) -> None:
     kernel.refuse_system_calls()
 
 
-def limit(caps: Caps) -> None:
-    """Set resource limits. Data may exceed the memory limit twice over, as reserved is not used."""
+def limit(memory: int, processes: int, disk: int) -> None:
+    """Set the limits that the kernel keeps for each process by itself. Bytes.
+
+    Data may exceed the memory limit twice over, as reserved is not used.
+    """
     _set(resource.RLIMIT_CORE, 0)
-    _set(resource.RLIMIT_FSIZE, caps.disk)
+    _set(resource.RLIMIT_FSIZE, disk)
     _set(resource.RLIMIT_NOFILE, _FILES)
     _, hard = resource.getrlimit(resource.RLIMIT_STACK)
     resource.setrlimit(resource.RLIMIT_STACK, (_STACK, hard))
-    _set(resource.RLIMIT_NPROC, caps.processes + _SPARE_TASKS)
-    _set(resource.RLIMIT_DATA, 2 * caps.memory)
+    _set(resource.RLIMIT_NPROC, processes + _SPARE_TASKS)
+    _set(resource.RLIMIT_DATA, 2 * memory)
     _set(resource.RLIMIT_MEMLOCK, 2**20)
     _set(resource.RLIMIT_MSGQUEUE, 2**16)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 import stat
 
 TREE = "/work"
@@ -22,7 +21,7 @@ def write(path: str, data: bytes, mode: int) -> None:
     if not name or (os.path.isdir(path) and not os.path.islink(path)):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     os.makedirs(folder, exist_ok=True)
-    scratch = os.path.join(folder, f".{secrets.token_hex(8)}")
+    scratch = os.path.join(folder, f".{os.urandom(8).hex()}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     handle = os.open(scratch, flags, 0o600)
     try:

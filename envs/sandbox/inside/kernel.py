@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import platform
 import struct
 
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT = 1, 2, 4, 8, 32
@@ -90,7 +89,7 @@ _KILL, _ALLOW, _EPERM = 0x80000000, 0x7FFF0000, 0x00050001
 
 def _filter_program() -> bytes:
     """Classic BPF: kill foreign architectures, answer EPERM to refused calls, allow the rest."""
-    machine = platform.machine()
+    machine = os.uname().machine
     if machine not in _REFUSED:
         return b""
     load, jump_equal, jump_at_least, answer = 0x20, 0x15, 0x35, 0x06

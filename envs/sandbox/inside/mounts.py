@@ -9,15 +9,14 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from . import kernel
 
 _BYTES_PER_FILE = 4096
 
 
-@dataclass(frozen=True)
-class Stage:
+class Stage(NamedTuple):
     """Where things lie, as the process that mounts sees them."""
 
     private: str

@@ -7,7 +7,7 @@ import ctypes
 import os
 import signal
 import time
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from . import kernel
 
@@ -21,8 +21,7 @@ class Undying(Exception):
     """Processes that do not go away although they were killed (stuck in the kernel)."""
 
 
-@dataclass(frozen=True)
-class Usage:
+class Usage(NamedTuple):
     """What all processes but the server use now."""
 
     processes: int
@@ -31,7 +30,6 @@ class Usage:
     """Bytes; pages shared between processes are counted for each of them."""
 
 
-@dataclass
 class Account:
     """The CPU time of one command: of the living, of the reaped, and of those that slipped away.
 
@@ -39,11 +37,13 @@ class Account:
     last that was seen of each process counts as well.
     """
 
-    reaped_s: float = 0.0
-    seen: dict[tuple[int, int], float] = field(default_factory=dict)
-    """Own CPU seconds by pid and start time."""
-    statuses: dict[int, int] = field(default_factory=dict)
-    """Wait statuses of reaped processes."""
+    def __init__(self) -> None:
+        """Nothing was used yet."""
+        self.reaped_s = 0.0
+        self.seen: dict[tuple[int, int], float] = {}
+        """Own CPU seconds by pid and start time."""
+        self.statuses: dict[int, int] = {}
+        """Wait statuses of reaped processes."""
 
     def reap(self) -> bool:
         """Collect the dead; False when no child is left."""

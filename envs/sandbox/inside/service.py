@@ -5,25 +5,26 @@ from __future__ import annotations
 import os
 import socket
 import sys
-from dataclasses import dataclass
 from typing import Any
 
 from . import entering, files, kernel, mounts, processes, tree, wire
-from .commands import Command, LinkLost, Runner, Unconfined
+from .commands import LinkLost, Runner
+from .starting import Command, Unconfined
 
 _MOST_BODY = 2**33
 _EXPORTED = f"{entering.PRIVATE}/exchange/tree"
 STAGE = mounts.Stage(private=entering.PRIVATE, tree=files.TREE, tmp="/tmp", shm="/dev/shm")
 
 
-@dataclass
 class Service:
-    """What the server knows. `mounts_itself`: it lays the tree; otherwise the host does."""
+    """Answers requests."""
 
-    link: socket.socket
-    mounts_itself: bool
-    runner: Runner
-    disk: int = 0
+    def __init__(self, link: socket.socket, mounts_itself: bool) -> None:
+        """`mounts_itself`: this server lays the tree; otherwise the host does."""
+        self.link = link
+        self.mounts_itself = mounts_itself
+        self.runner = Runner(link.fileno())
+        self.disk = 0
 
     def answer(self, request: dict[str, Any], body: bytes) -> None:
         """Do what is asked and send the answer; a failed file operation is an answer too."""
@@ -31,6 +32,11 @@ class Service:
             getattr(self, f"_op_{request['op']}")(request, body)
         except OSError as error:
             self._reply({"errno": error.errno, "error": error.strerror or str(error), "path": error.filename})
+
+    def prepare(self) -> None:
+        """Between requests: make the next command's process ready."""
+        if self.runner.view is not None or not self.mounts_itself:
+            self.runner.prepare()
 
     def _reply(self, header: dict[str, Any], body: bytes = b"") -> None:
         wire.send(self.link, header, body)
@@ -90,13 +96,11 @@ class Service:
         return [c["path"] for c in tree.changes(STAGE.upper, STAGE.pristine) if c["kind"] in kept]
 
     def _op_kill(self, request: dict[str, Any], body: bytes) -> None:
-        processes.end_all(processes.Account())
-        processes.remove_shared_memory()
+        self.runner.end_all(processes.Account())
         self._reply({})
 
     def _op_lay(self, request: dict[str, Any], body: bytes) -> None:
-        processes.end_all(processes.Account())
-        processes.remove_shared_memory()
+        self.runner.end_all(processes.Account())
         if self.runner.view is not None:
             self.runner.view.close()
             self.runner.view = None
@@ -117,11 +121,12 @@ def serve(socket_path: str, mounts_itself: bool) -> None:
         _refuse_user_namespaces()
     link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     link.connect(socket_path)
-    service = Service(link, mounts_itself, Runner(link.fileno()))
+    service = Service(link, mounts_itself)
     try:
         while True:
             request, body = wire.receive(link, _MOST_BODY)
             service.answer(request, body)
+            service.prepare()
     except (wire.Closed, LinkLost):
         return
     except processes.Undying:
