@@ -120,6 +120,8 @@ def test_another_shape_never_passes(criterion):
 def test_text_is_no_number(criterion):
     words = np.array(["1.0", "2.0"])
     assert error(criterion, words, words) == math.inf
+    assert error(criterion, np.ones(2), words) == math.inf
+    assert error(criterion, words, np.ones(2)) == math.inf
 
 
 @pytest.mark.parametrize(
@@ -159,7 +161,7 @@ def test_conserved_is_the_largest_drift(series, expected):
 
 
 def test_what_has_vanished_is_not_conserved():
-    reference = np.full(5, -0.5)
+    reference = np.full(5, -0.005)
     assert error(Conserved(tolerance=1e-9), np.zeros(5), reference) == 1.0
     assert error(Conserved(tolerance=1e-9), np.zeros(5), np.zeros(5)) == 0.0
 

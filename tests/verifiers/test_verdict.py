@@ -167,6 +167,12 @@ def test_the_table():
     assert lines[-1] == "9.1 s of CPU, 5.2 s"
 
 
+@pytest.mark.parametrize("cost", [{"cpu_s": 2.0, "wall_s": 0.0}, {"cpu_s": 0.0, "wall_s": 2.0}])
+def test_costs_are_shown_where_there_are_any(cost):
+    assert f"{cost['cpu_s']:.1f} s of CPU, {cost['wall_s']:.1f} s" in verdict(**cost).render()
+    assert "of CPU" not in verdict(cpu_s=0.0, wall_s=0.0).render()
+
+
 def test_long_names_stay_within_80_columns():
     long = CaseVerdict(
         name="two-phase-pressure-drop-in-horizontal-tubes#2",
