@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from scienceide.base.errors import ModelError
@@ -105,7 +106,7 @@ def _run_all(work: Sequence[Callable[[], Any]], concurrency: int, keep: Callable
     """Run all, `concurrency` at a time, and hand over each result here; after an error nothing new is begun."""
     queue = iter(work)
     with ThreadPoolExecutor(concurrency, thread_name_prefix="episode") as pool:
-        running: set[Future[Any]] = {pool.submit(job) for job, _ in zip(queue, range(concurrency), strict=False)}
+        running: set[Future[Any]] = {pool.submit(job) for job in islice(queue, concurrency)}
         error: BaseException | None = None
         while running:
             ended, running = wait(running, return_when=FIRST_COMPLETED)
@@ -114,7 +115,7 @@ def _run_all(work: Sequence[Callable[[], Any]], concurrency: int, keep: Callable
                 if future.exception() is None:
                     keep(future.result())
             if error is None:
-                running |= {pool.submit(job) for job, _ in zip(queue, ended, strict=False)}
+                running |= {pool.submit(job) for job in islice(queue, len(ended))}
     if error is not None:
         raise error
 

@@ -7,6 +7,8 @@ A run that was killed goes on from its last checkpoint when it is started again 
 
 from __future__ import annotations
 
+import json
+import os
 import threading
 import time
 from dataclasses import dataclass
@@ -14,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from scienceide.base.errors import UserError
+from scienceide.base.paths import write_atomically
 from scienceide.base.progress import Progress, Silent
 from scienceide.base.recorder import Recorder, Unrecorded
 from scienceide.envs.agents import find_style
@@ -36,6 +39,9 @@ from scienceide.trainers.training import (
 from scienceide.trainers.trajectories import Trajectories, outcome
 from scienceide.trainers.trl_env import Settings, factory
 
+RESULT = "rl.json"
+"""In the run's folder, once it is finished."""
+
 
 @dataclass(frozen=True)
 class RLResult:
@@ -45,6 +51,7 @@ class RLResult:
     """Folder of the trained model."""
     steps: int
     episodes: int
+    """In this process; a resumed run's earlier ones are in its trajectories."""
     ungraded: int
     rewards: tuple[float, ...]
     """Mean reward of the graded episodes, step by step."""
@@ -84,6 +91,8 @@ def train_rl(
         SandboxError: no sandbox can be had.
     """
     report, bar = recorder or Unrecorded(), progress or Silent()
+    if (folder / RESULT).is_file():
+        return _read_result(folder / RESULT)
     tasks = choose(config.tasks, "train", config.environments)
     refuse_leakage(tasks)
     if config.groups * config.generations % config.batch:
@@ -110,20 +119,29 @@ def _train(
         silence(trainer)
         trainer.add_callback(reporting(recorder, bar))
         bar.start(f"reinforce {config.model}", config.steps)
-        trainer.train(resume_from_checkpoint=last_checkpoint(folder))
+        try:
+            trainer.train(resume_from_checkpoint=last_checkpoint(folder))
+        finally:
+            settings.close()
     bar.finish()
     rewards = tuple(entry["reward"] for entry in trainer.state.log_history if "reward" in entry)
     model = save_model(trainer, loaded.tokenizer, folder)
     seconds = time.perf_counter() - started
-    return RLResult(model, int(trainer.state.global_step), keep.episodes, keep.ungraded, rewards, seconds)
+    steps = int(trainer.state.global_step)
+    result = RLResult(model, steps, keep.episodes, keep.ungraded, rewards, seconds)
+    write_atomically(folder / RESULT, json.dumps(result.as_json()))
+    return result
+
+
+def _read_result(path: Path) -> RLResult:
+    data = json.loads(path.read_text())
+    return RLResult(**{**data, "model": Path(data["model"]), "rewards": tuple(data["rewards"])})
 
 
 def make_trainer(
     config: RLConfig, loaded: LoadedModel, tasks: list[LoadedTask], settings: Settings, folder: Path
 ) -> Any:
     """The TRL trainer, ready to train."""
-    import os
-
     from datasets import Dataset
     from transformers import set_seed
     from trl import GRPOConfig

@@ -8,6 +8,7 @@ uses. A run that was killed goes on from its last checkpoint when it is started 
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from scienceide.base.errors import UserError
+from scienceide.base.paths import write_atomically
 from scienceide.base.progress import Progress, Silent
 from scienceide.base.recorder import Recorder, Unrecorded
 from scienceide.envs.agents import Oracle, find_style
@@ -37,6 +39,9 @@ from scienceide.trainers.training import (
     silence,
 )
 from scienceide.trainers.trajectories import Trajectories
+
+RESULT = "sft.json"
+"""In the run's folder, once it is finished."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +102,8 @@ def fit(
         UserError: unknown model, or samples that do not fit.
     """
     report, bar = recorder or Unrecorded(), progress or Silent()
+    if (folder / RESULT).is_file():
+        return _read_result(folder / RESULT)
     quiet_libraries()
     loaded = load_model(config.model, bar)
     samples = [encode(loaded.tokenizer, record) for record in records]
@@ -106,7 +113,14 @@ def fit(
         report.note(f"left out episode {episode}: {length} tokens are more than {config.max_length}")
     started = time.perf_counter()
     loss, model = _train(config, loaded, kept, folder, report, bar)
-    return SFTResult(model, len(kept), len(samples) - len(kept), loss, time.perf_counter() - started)
+    result = SFTResult(model, len(kept), len(samples) - len(kept), loss, time.perf_counter() - started)
+    write_atomically(folder / RESULT, json.dumps(result.as_json()))
+    return result
+
+
+def _read_result(path: Path) -> SFTResult:
+    data = json.loads(path.read_text())
+    return SFTResult(**{**data, "model": Path(data["model"])})
 
 
 def _records(config: SFTConfig, folder: Path, recorder: Recorder, progress: Progress) -> list[EpisodeRecord]:

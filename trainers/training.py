@@ -96,12 +96,6 @@ def _whole(checkpoint: Path) -> bool:
     return True
 
 
-def finished_model(folder: Path) -> Path | None:
-    """The model that a finished run left, if it has."""
-    path = folder / MODEL
-    return path if (path / "config.json").is_file() else None
-
-
 def save_model(trainer: Any, tokenizer: Any, folder: Path) -> Path:
     """Put the trained model, adapter merged, into `folder/model`, whole or not at all; the checkpoints go."""
     model = trainer.accelerator.unwrap_model(trainer.model)

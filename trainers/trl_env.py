@@ -41,6 +41,13 @@ class Settings:
     """The policy's present version, kept with each episode."""
     ended: Callable[[EpisodeRecord], None] = field(default=lambda record: None)
     """Told about each graded or ungraded episode."""
+    slots: list[_Slot] = field(default_factory=list)
+    """All that were made."""
+
+    def close(self) -> None:
+        """End the episodes that a stopped run left open."""
+        for slot in self.slots:
+            slot._close()
 
 
 class _Slot:
@@ -48,6 +55,7 @@ class _Slot:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        settings.slots.append(self)
         self._episode: Episode | None = None
         self._record = EpisodeRecord("", "", "", 0)
         self._focus: str | None = None
