@@ -160,6 +160,7 @@ class Availability:
     remedy: str = ""
 
 
+@runtime_checkable
 class Provider(Protocol):
     """Makes sandboxes of one kind."""
 
