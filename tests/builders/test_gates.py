@@ -29,7 +29,7 @@ from scienceide.repo_builders.gates import (
     run_gates,
     symptom,
 )
-from scienceide.repo_builders.gates.search import Hit, Needle, Report, Sweep, needles_of
+from scienceide.repo_builders.gates.search import Hit, Needle, Report, Sweep, needles_of, sweep_system
 from scienceide.repo_builders.inside import scan
 from scienceide.repo_builders.mutants import MutantRunner
 from scienceide.repo_builders.mutate import candidates
@@ -347,3 +347,13 @@ def test_a_symptom_that_only_hidden_cases_show_is_found(bench):
     _, trial = drafted(bench)
     cases = [c.model_copy(update={"score": 1.0}) if c.visible else c for c in trial.untouched[0].cases]
     assert not symptom.check(cases).passed
+
+
+@pytest.mark.slow
+def test_the_whole_system_is_swept_for_all_drafts_at_once(bench):
+    """Minutes: everything below `/` that an agent could read, archives included."""
+    draft, _ = drafted(bench)
+    found = sweep_system([draft], bench)
+    assert found.files > 1000
+    assert found.needles == {"energy-01/0"}
+    assert reachable.run(Trial(draft, bench, found)).passed
