@@ -17,7 +17,7 @@ from scienceide.verifiers.spec import (
     ObservableSpec,
     Strict,
 )
-from scienceide.verifiers.verdict import CaseVerdict, Finding, ObservableVerdict, PublicVerdict, Verdict
+from scienceide.verifiers.verdict import CaseVerdict, Finding, ObservableVerdict, Outcome, PublicVerdict, Verdict
 
 __all__ = [
     "FAILURES",
@@ -34,6 +34,7 @@ __all__ = [
     "Norm",
     "ObservableSpec",
     "ObservableVerdict",
+    "Outcome",
     "Outputs",
     "PublicVerdict",
     "Strict",
