@@ -1,4 +1,7 @@
-"""What each job can be told, as typed records with a default for every field, readable from TOML."""
+"""What each job can be told, as typed records with a default for every field, readable from TOML.
+
+`None` always means "not said" and is never told from a setting that is left out: TOML has no null.
+"""
 
 from __future__ import annotations
 
@@ -57,6 +60,8 @@ class CollectConfig(Sandboxed):
 class LoraConfig(Strict):
     """Low-rank adaptation; what is left out comes from the model's own defaults."""
 
+    enabled: bool = True
+    """False trains all weights."""
     rank: int | None = Field(default=None, ge=1)
     """Rank of the update."""
     alpha: int | None = Field(default=None, ge=1)
@@ -92,8 +97,8 @@ class SFTConfig(Strict):
     """Longest sample in tokens."""
     over_long: Literal["refuse", "leave_out"] = "refuse"
     """What happens with longer ones; they are never cut."""
-    lora: LoraConfig | None = LoraConfig()
-    """Adapter settings; null trains all weights."""
+    lora: LoraConfig = LoraConfig()
+    """Adapter settings."""
     sandbox: Literal["auto", "bubblewrap", "docker"] = "auto"
     """Where the oracle plays."""
     concurrency: int = Field(default=2, ge=1)
@@ -113,8 +118,8 @@ class RLConfig(Sandboxed):
     """Task ids; all train tasks when left out. Held-out tasks are refused."""
     environments: tuple[str, ...] | None = None
     """Only tasks of these environments."""
-    hint: int | None = 1
-    """Hint level shown; null for none."""
+    hint: int | Literal["none"] = 1
+    """Hint level shown; `none` shows none."""
     style: StyleName = "compact"
     """How tasks are put to the model."""
     turns: int = Field(default=1, ge=1)
@@ -139,8 +144,8 @@ class RLConfig(Sandboxed):
     """Which normalisation of the loss."""
     scale_rewards: Literal["group", "batch", "none"] = "group"
     """What advantages are divided by the deviation of."""
-    lora: LoraConfig | None = LoraConfig()
-    """Adapter settings; null trains all weights."""
+    lora: LoraConfig = LoraConfig()
+    """Adapter settings."""
     seed: int = 0
     """Of everything drawn at random."""
     save_steps: int = Field(default=5, ge=1)
@@ -203,6 +208,6 @@ def make_config(kind: type[C], values: Mapping[str, Any]) -> C:
         raise UserError(describe(error, Path(kind.__name__), kind, "")) from None
 
 
-def hint_level(hint: int | str | None) -> int | None:
+def hint_level(hint: int | str) -> int | None:
     """A configuration's hint level as episodes take it."""
-    return None if hint in (None, "none") else int(hint)
+    return None if hint == "none" else int(hint)

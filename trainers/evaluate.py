@@ -35,6 +35,10 @@ FLUSH_EPISODES = 4
 """A killed run repeats at most so many."""
 MAX_ACTIONS = 60
 
+ANCHORS: Mapping[str, Agent] = {"oracle": Oracle(), "nop": Nop()}
+MEASURED = ""
+"""Stands beside the anchors' names for whoever is measured."""
+
 
 @dataclass(frozen=True)
 class Row:
@@ -120,33 +124,34 @@ def evaluate(
         with Workshop(config.sandbox, progress=bar) as own:
             return evaluate(config, folder, agent=agent, shop=own, recorder=recorder, progress=progress)
     store = Trajectories(folder / "trajectories", flush_every=FLUSH_EPISODES)
-    ids = [task.id for task in tasks]
-    hints = [hint_level(hint) for hint in config.hints]
-    plan = [
-        ("oracle", jobs(ids)),
-        ("nop", jobs(ids)),
-        ("", jobs(ids, range(config.samples), hints)),
-    ]
+    plan = _plan([task.id for task in tasks], config)
     done = graded_episodes(store.read())
-    for name, todo in plan:
+    for name, todo in plan.items():
         missing = [job for job in todo if (name, job) not in done]
-        if missing:
-            player = {"oracle": Oracle(), "nop": Nop()}.get(name) or agent or make_player(config, bar)
-            new = collect(
-                player,
-                shop,
-                missing,
-                concurrency=config.concurrency,
-                max_turns=MAX_ACTIONS,
-                store=store,
-                recorder=report,
-                progress=bar,
-            )
-            done |= latest(new.records)
-    wanted = [done[key] for name, todo in plan for key in ((name, job) for job in todo)]
-    result = EvalResult(config.model, summarise(wanted, tasks, config))
+        if not missing:
+            continue
+        player = ANCHORS.get(name) or agent or make_player(config, bar)
+        new = collect(
+            player,
+            shop,
+            missing,
+            concurrency=config.concurrency,
+            max_turns=MAX_ACTIONS,
+            store=store,
+            recorder=report,
+            progress=bar,
+        )
+        done |= latest(new.records)
+    records = [done[name, job] for name, todo in plan.items() for job in todo]
+    result = EvalResult(config.model, summarise(records, tasks, config))
     _report(result, report)
     return result
+
+
+def _plan(ids: Sequence[str], config: EvalConfig) -> dict[str, list[Job]]:
+    """What is played: by each anchor once, by the model at every hint level and with every seed."""
+    hints = [hint_level(hint) for hint in config.hints]
+    return {**{name: jobs(ids) for name in ANCHORS}, MEASURED: jobs(ids, range(config.samples), hints)}
 
 
 def make_player(config: EvalConfig, progress: Progress) -> Agent:
@@ -158,12 +163,12 @@ def make_player(config: EvalConfig, progress: Progress) -> Agent:
 
 
 Key = tuple[str, Job]
-"""An anchor's name, or nothing for the model that is measured, and what was played."""
+"""An anchor's name or `MEASURED`, and what was played."""
 
 
 def latest(records: Iterable[EpisodeRecord]) -> dict[Key, EpisodeRecord]:
     """Episodes by what they are; of several the newest."""
-    return {(r.agent if r.agent in ("oracle", "nop") else "", Job(r.task, r.seed, r.hint)): r for r in records}
+    return {(r.agent if r.agent in ANCHORS else MEASURED, Job(r.task, r.seed, r.hint)): r for r in records}
 
 
 def graded_episodes(records: Iterable[EpisodeRecord]) -> dict[Key, EpisodeRecord]:

@@ -23,7 +23,7 @@ from scienceide.envs.agents import find_style
 from scienceide.envs.catalog import LoadedTask
 from scienceide.envs.record import EpisodeRecord
 from scienceide.envs.workshop import Workshop
-from scienceide.trainers.config import RLConfig
+from scienceide.trainers.config import RLConfig, hint_level
 from scienceide.trainers.grpo import trainer_class
 from scienceide.trainers.models import LoadedModel, load_model
 from scienceide.trainers.selection import choose, refuse_leakage
@@ -148,7 +148,8 @@ def make_trainer(
 
     os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
     set_seed(config.seed)
-    rows = [{"prompt": [{"role": "user", "content": ""}], "task": task.id, "hint": config.hint} for task in tasks]
+    hint = hint_level(config.hint)
+    rows = [{"prompt": [{"role": "user", "content": ""}], "task": task.id, "hint": hint} for task in tasks]
     trainer = trainer_class()(
         model=loaded.model,
         args=GRPOConfig(

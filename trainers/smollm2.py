@@ -127,7 +127,7 @@ def _save_tokenizer(gguf: Path, folder: Path) -> None:
 
     fields = GGUFReader(gguf).fields
     tokens = _texts(fields["tokenizer.ggml.tokens"])
-    merges = [tuple(text.split(" ")) for text in _texts(fields["tokenizer.ggml.merges"])]
+    merges = [(a, b) for a, _, b in (text.partition(" ") for text in _texts(fields["tokenizer.ggml.merges"]))]
     kinds = fields["tokenizer.ggml.token_type"].contents()
     special = [token for token, kind in zip(tokens, kinds, strict=True) if kind == _CONTROL]
     bpe = Tokenizer(models.BPE(vocab={token: i for i, token in enumerate(tokens)}, merges=merges))

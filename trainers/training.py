@@ -21,12 +21,12 @@ MODEL = "model"
 """The folder of a finished model in a run's folder."""
 
 
-def adapter(loaded: LoadedModel, wanted: LoraConfig | None) -> Any:
+def adapter(loaded: LoadedModel, wanted: LoraConfig) -> Any:
     """The peft configuration for a model, or None to train all weights.
 
     The output embedding is never adapted: losses multiply hidden states by its weight directly.
     """
-    if wanted is None:
+    if not wanted.enabled:
         return None
     from peft import LoraConfig as PeftLora
 

@@ -52,7 +52,7 @@ def make_agent(
         model: for chat, the endpoint's model.
         base_url: for chat, the endpoint; the `openai` library's default when left out.
         replay: for replay, a file with an episode's JSON.
-        policy: for local, the model in memory, as `scienceide.trainers.load_policy` gives it.
+        policy: for local, the model in memory, as `scienceide.trainers.policy.load_policy` gives it.
         style: for local, how tasks are put to it; for oracle, how its conversation reads.
         turns: for local, answers it may give.
 

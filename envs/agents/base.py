@@ -18,9 +18,13 @@ from scienceide.verifiers import Verdict
 class Agent(Protocol):
     """Something that acts in episodes. One agent may play many episodes at once, from several threads."""
 
-    name: str
-    model: str
-    """The model behind it, or an empty string."""
+    @property
+    def name(self) -> str:
+        """What records call it."""
+
+    @property
+    def model(self) -> str:
+        """The model behind it, or an empty string."""
 
     def run(self, episode: Episode, record: EpisodeRecord) -> Termination:
         """Act until the episode ends.

@@ -37,9 +37,13 @@ class Answer:
 class Policy(Protocol):
     """A model that answers."""
 
-    name: str
-    version: int
-    """Counts the updates of its weights."""
+    @property
+    def name(self) -> str:
+        """The model's name."""
+
+    @property
+    def version(self) -> int:
+        """Counts the updates of its weights."""
 
     def generate(self, requests: Sequence[Request]) -> list[Answer]:
         """Answer all requests, in their order.

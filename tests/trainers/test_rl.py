@@ -83,7 +83,13 @@ def test_what_is_rewarded_becomes_likelier(catalog, shop, tmp_path, monkeypatch)
 
     monkeypatch.setattr(TextEpisodes, "get_reward", reward)
     settings = config(
-        tasks=("oscillator/kick-sign",), steps=12, groups=1, generations=16, batch=16, learning_rate=1e-2, lora=None
+        tasks=("oscillator/kick-sign",),
+        steps=12,
+        groups=1,
+        generations=16,
+        batch=16,
+        learning_rate=1e-2,
+        lora={"enabled": False},
     )
     rewards = train_rl(settings, tmp_path, shop=shop).rewards
     assert sum(rewards[-3:]) / 3 > sum(rewards[:3]) / 3 + 0.15

@@ -86,7 +86,7 @@ def test_over_long_samples_are_reported(tmp_path):
 def test_all_weights_are_trained_without_an_adapter(tmp_path, tiny):
     import torch
 
-    result = fit(config(lora=None, epochs=1), RECORDS, tmp_path)
+    result = fit(config(lora={"enabled": False}, epochs=1), RECORDS, tmp_path)
     after = load_model(str(result.model), device="cpu").model.get_input_embeddings().weight
     assert not torch.equal(after, tiny.model.get_input_embeddings().weight)
 
