@@ -95,6 +95,8 @@ class SFTConfig(Strict):
     """Batches per optimiser step."""
     max_length: int = Field(default=1024, ge=16)
     """Longest sample in tokens."""
+    copied_share: float = Field(default=0.15, ge=0, le=1)
+    """Share of an answer's tokens that only repeat what the prompt shows and yet carry loss; 1 for all."""
     over_long: Literal["refuse", "leave_out"] = "refuse"
     """What happens with longer ones; they are never cut."""
     lora: LoraConfig = LoraConfig()

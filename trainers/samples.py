@@ -1,14 +1,17 @@
 """From trajectories to what SFT trains on: tokens, and which of them carry loss.
 
 Only what the assistant wrote carries loss, its end mark included. A message that came to nothing (`failed`)
-is shown as context and carries none. A sample is never cut: one that is too long is reported and, only if asked,
-left out.
+is shown as context and carries none. Most of a repair is a copy of what the prompt shows; where asked for,
+only a share of the copied tokens carries loss, so that the few that change something are not drowned by them.
+A sample is never cut: one that is too long is reported and, only if asked, left out.
 """
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from itertools import groupby
 from typing import Any, Literal
 
@@ -17,6 +20,8 @@ from scienceide.envs.record import EpisodeRecord
 
 IGNORED = -100
 """The label of a token without loss."""
+ALIKE = 0.6
+"""Lines less alike than this are no copies (difflib's ratio)."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +69,14 @@ def conversation(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [dict(m) for m in messages[: last + 1]]
 
 
-def encode(tokenizer: Any, record: EpisodeRecord) -> Sample:
+def encode(tokenizer: Any, record: EpisodeRecord, *, copied_share: float = 1.0, seed: int = 0) -> Sample:
     """Tokens and labels of one episode's conversation.
+
+    Args:
+        tokenizer: with a chat template.
+        record: the episode.
+        copied_share: share of the tokens copied from the prompt that carry loss.
+        seed: decides, with the episode's name, which of them do.
 
     Raises:
         UserError: the tokenizer's chat template does not say which tokens are the assistant's.
@@ -84,10 +95,47 @@ def encode(tokenizer: Any, record: EpisodeRecord) -> Sample:
             f"{len(spoken)} assistant messages; loss on the assistant alone needs one for each."
         )
     labels = [IGNORED] * len(ids)
+    draw = random.Random(f"{seed} {record.episode}")
     for (start, end), message in zip(runs, spoken, strict=True):
-        if not message.get("failed"):
-            labels[start:end] = ids[start:end]
+        if message.get("failed"):
+            continue
+        labels[start:end] = ids[start:end]
+        if copied_share < 1.0:
+            # The end mark is no copy, whatever it stands behind.
+            shown = tokenizer.decode(ids[:start])
+            for i in copied_tokens([tokenizer.decode(ids[start : k + 1]) for k in range(start, end - 1)], shown):
+                if draw.random() >= copied_share:
+                    labels[start + i] = IGNORED
     return Sample(record.episode, tuple(ids), tuple(labels))
+
+
+def copied_tokens(prefixes: Sequence[str], shown: str) -> list[int]:
+    """Which tokens of a message only repeat a line that was shown before.
+
+    Each line of the message is held against the shown line that is most like it; what both have in common at
+    their beginnings and at their ends is copied, what lies between is said anew, and so is the first token after
+    something was left out. A line like no other is all new.
+
+    Args:
+        prefixes: the message up to and including each token, as text.
+        shown: all text before the message.
+    """
+    text = prefixes[-1] if prefixes else ""
+    lines = list(dict.fromkeys(shown.split("\n")))
+    copied = [False] * len(text)
+    position = 0
+    for line in text.split("\n"):
+        near = get_close_matches(line, lines, n=1, cutoff=ALIKE) if line.strip() else []
+        if near:
+            head = _common(line, near[0])
+            tail = _common(line[head:][::-1], near[0][head:][::-1])
+            gap = head == len(line) - tail and line != near[0]
+            for i in (*range(head), *range(len(line) - tail + gap, len(line))):
+                copied[position + i] = True
+        position += len(line) + 1
+    starts = [0, *map(len, prefixes[:-1])]
+    pairs = enumerate(zip(starts, map(len, prefixes), strict=True))
+    return [i for i, (start, end) in pairs if start < end and all(copied[start:end])]
 
 
 def training_template(tokenizer: Any) -> str:
@@ -139,6 +187,11 @@ def fitting(samples: Sequence[Sample], max_length: int, over_long: Literal["refu
     if not kept:
         raise UserError("No sample is left to learn from: no graded episode is good enough, or none fits max_length.")
     return kept
+
+
+def _common(a: str, b: str) -> int:
+    """Length of the common beginning."""
+    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
 def _runs(mask: Sequence[int]) -> list[tuple[int, int]]:

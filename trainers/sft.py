@@ -106,7 +106,9 @@ def fit(
         return _read_result(folder / RESULT)
     quiet_libraries()
     loaded = load_model(config.model, bar)
-    samples = [encode(loaded.tokenizer, record) for record in records]
+    samples = [
+        encode(loaded.tokenizer, record, copied_share=config.copied_share, seed=config.seed) for record in records
+    ]
     report.note(str(audit(samples, config.max_length)))
     kept = fitting(samples, config.max_length, config.over_long)
     for episode, length in audit(samples, config.max_length).over_long:

@@ -10,6 +10,7 @@ from scienceide.trainers.samples import (
     Sample,
     audit,
     conversation,
+    copied_tokens,
     encode,
     fitting,
     worth_learning,
@@ -138,3 +139,39 @@ def test_only_good_graded_episodes_are_learnt_from():
     records = [record("a", reward=1.0), record("b", reward=0.4), record("c", reward=None), record("d", messages=[])]
     assert [r.episode for r in worth_learning(records, 1.0)] == ["a"]
     assert [r.episode for r in worth_learning(records, 0.3)] == ["a", "b"]
+
+
+PROMPT = "f.py:\n    a = 1\n    y = a * x - b / c\nIn line 2 a sign is wrong:\n    y = a * x - b / c"
+
+
+@pytest.mark.parametrize(
+    ("answer", "new"),
+    [
+        ("@edit line=2\n    y = a * x + b / c", "@edit line=2\n+"),
+        ("@edit line=2\n    y = a * x / c", "@edit line=2\n/"),
+        ("@edit line=2\n    y = a * x - b / c + d", "@edit line=2\n + d"),
+        ("@submit", "@submit"),
+    ],
+)
+def test_what_only_repeats_the_prompt_is_told_from_what_is_new(answer, new):
+    copied = copied_tokens([answer[: i + 1] for i in range(len(answer))], PROMPT)
+    assert "".join(c for i, c in enumerate(answer) if i not in copied).replace("\n\n", "\n") == new
+
+
+def test_a_token_with_anything_new_in_it_is_new():
+    # "x + b" as one token: it holds the changed sign.
+    assert copied_tokens(["    y = a *", "    y = a * x + b", "    y = a * x + b / c"], PROMPT) == [0, 2]
+
+
+def test_a_share_of_the_copied_tokens_carries_loss(tiny):
+    messages = [
+        {"role": "user", "content": PROMPT},
+        {"role": "assistant", "content": "@edit line=2\n    y = a * x + b / c"},
+    ]
+    all_of_it, none, some = (
+        encode(tiny.tokenizer, record(messages=messages), copied_share=share) for share in (1.0, 0.0, 0.5)
+    )
+    assert "".join(tokens_with_loss(tiny.tokenizer, none)) == "@edit line=2\n+<|im_end|>"
+    assert none.trained < some.trained < all_of_it.trained
+    assert some == encode(tiny.tokenizer, record(messages=messages), copied_share=0.5), "drawn the same every time"
+    assert set(none.labels) <= set(some.labels)
