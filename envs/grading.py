@@ -17,7 +17,7 @@ from scienceide.envs.patch import Patch, is_editable, matches
 from scienceide.envs.pristine import Pristine
 from scienceide.envs.running import CaseRun, RunSpec, build_environment, run_case, run_specs
 from scienceide.envs.sandbox.protocol import CommandResult, Sandbox
-from scienceide.verifiers import CaseVerdict, Finding, Outputs, Verdict, judge_case, read_outputs
+from scienceide.verifiers import CaseVerdict, Finding, Outputs, Verdict, judge_case, read_outputs, verifier_hash
 
 ATTEMPTS = 2
 """A sandbox that fails, or a case stopped by the clock rather than by its CPU time, is tried once more."""
@@ -55,6 +55,7 @@ class Judge:
             integrity=findings,
             cpu_s=measured.cpu_s,
             wall_s=measured.wall_s,
+            verifier=verifier_hash({spec.id: spec.case.observables for spec in specs}),
         )
 
     def _case(self, spec: RunSpec, measured: Measured) -> CaseVerdict:

@@ -78,9 +78,7 @@ class ScienceVectorEnv(VectorEnv[VecObs, Sequence[str], NDArray[Any]]):
         self._ended[:] = False
         return self._batch([r[0] for r in results]), self._infos([r[1] for r in results])
 
-    def step(
-        self, actions: Sequence[str]
-    ) -> tuple[VecObs, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
+    def step(self, actions: Sequence[str]) -> tuple[VecObs, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
         """One action for each copy, all sandboxes at work at once."""
         if len(actions) != self.num_envs:
             raise UserError(f"{len(actions)} actions for {self.num_envs} environments.")

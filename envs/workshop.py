@@ -135,9 +135,9 @@ class Workshop:
         ready = self.task(task)
         try:
             measured = self.measure(ready.environment, apply_patch(ready.initial, patch))
+            return ready.judge.verdict(ready.environment.specs, measured, findings)
         except (SandboxError, VerifierError) as fault:
             return Verdict.ungraded(str(fault), floor=ready.task.task.floor)
-        return ready.judge.verdict(ready.environment.specs, measured, findings)
 
     def measure(self, environment: ReadyEnvironment, contents: Contents) -> Measured:
         """Run all cases with `contents` laid over the pristine code, or remember having done so.
