@@ -24,6 +24,7 @@ class Link:
 
     def __init__(self, connection: socket.socket, evidence: Callable[[], str]) -> None:
         """`evidence` says what is known of the sandbox's end, for the error's sentence."""
+        wire.widen(connection)
         self._connection = connection
         self._evidence = evidence
         self._ended = ""
@@ -66,7 +67,7 @@ class Link:
             raise SandboxError(self._ended) from None
         if "error" in reply:
             raise OSError(reply["errno"], reply["error"], reply["path"])
-        return reply, data
+        return reply, bytes(data)
 
     def close(self) -> None:
         """Hang up, which ends the server."""

@@ -10,7 +10,7 @@ import stat
 TREE = "/work"
 
 
-def write(path: str, data: bytes, mode: int) -> None:
+def write(path: str, data: bytes | bytearray, mode: int) -> None:
     """Put a file, whole or not at all; a symbolic link at `path` is replaced, not followed.
 
     Raises:

@@ -26,7 +26,7 @@ class Service:
         self.runner = Runner(link.fileno())
         self.disk = 0
 
-    def answer(self, request: dict[str, Any], body: bytes) -> None:
+    def answer(self, request: dict[str, Any], body: bytearray) -> None:
         """Do what is asked and send the answer; a failed file operation is an answer too."""
         try:
             getattr(self, f"_op_{request['op']}")(request, body)
@@ -41,26 +41,26 @@ class Service:
     def _reply(self, header: dict[str, Any], body: bytes = b"") -> None:
         wire.send(self.link, header, body)
 
-    def _op_ping(self, request: dict[str, Any], body: bytes) -> None:
+    def _op_ping(self, request: dict[str, Any], body: bytearray) -> None:
         self._reply({})
 
-    def _op_run(self, request: dict[str, Any], body: bytes) -> None:
+    def _op_run(self, request: dict[str, Any], body: bytearray) -> None:
         if self.mounts_itself and request["disk"] > self.disk:
             self.disk = request["disk"]
             mounts.resize(STAGE, self.disk)
         argv = self.runner.argv(request.pop("command"))
         del request["op"]
-        result, output = self.runner.run(Command(argv=argv, stdin=body, **request))
+        result, output = self.runner.run(Command(argv=argv, stdin=bytes(body), **request))
         self._reply(result, output)
 
-    def _op_write(self, request: dict[str, Any], body: bytes) -> None:
+    def _op_write(self, request: dict[str, Any], body: bytearray) -> None:
         def work() -> None:
             files.write(request["path"], body, request["mode"])
             self._reply({})
 
         self._as_command(work)
 
-    def _op_read(self, request: dict[str, Any], body: bytes) -> None:
+    def _op_read(self, request: dict[str, Any], body: bytearray) -> None:
         def work() -> None:
             self._reply({}, files.read(request["path"], request["limit"]))
 
@@ -83,10 +83,10 @@ class Service:
         except OSError as error:
             raise Unconfined(str(error)) from None
 
-    def _op_changes(self, request: dict[str, Any], body: bytes) -> None:
+    def _op_changes(self, request: dict[str, Any], body: bytearray) -> None:
         self._reply({"changes": tree.changes(STAGE.upper, STAGE.pristine)})
 
-    def _op_export(self, request: dict[str, Any], body: bytes) -> None:
+    def _op_export(self, request: dict[str, Any], body: bytearray) -> None:
         os.mkdir(_EXPORTED)
         tree.copy(STAGE.tree, _EXPORTED, self._changed() if request["only_changes"] else None)
         self._reply({})
@@ -95,11 +95,11 @@ class Service:
         kept = ("file", "symlink")
         return [c["path"] for c in tree.changes(STAGE.upper, STAGE.pristine) if c["kind"] in kept]
 
-    def _op_kill(self, request: dict[str, Any], body: bytes) -> None:
+    def _op_kill(self, request: dict[str, Any], body: bytearray) -> None:
         self.runner.end_all(processes.Account())
         self._reply({})
 
-    def _op_lay(self, request: dict[str, Any], body: bytes) -> None:
+    def _op_lay(self, request: dict[str, Any], body: bytearray) -> None:
         self.runner.end_all(processes.Account())
         if self.runner.view is not None:
             self.runner.view.close()
@@ -121,6 +121,7 @@ def serve(socket_path: str, mounts_itself: bool) -> None:
         _refuse_user_namespaces()
     link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     link.connect(socket_path)
+    wire.widen(link)
     service = Service(link, mounts_itself)
     try:
         while True:
