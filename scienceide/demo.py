@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,7 +78,7 @@ def run_demo(
     phases = _Phases(run.folder)
     heldout = pick([t for t in tasks(split="heldout") if t.environment.name in environments], size.heldout)
     with Workshop(sandbox, progress=progress) as shop:
-        rows = [phases.do(name, lambda n=name: _anchors(n, size, shop, run, progress)) for name in environments]
+        rows = [phases.do(name, partial(_anchors, name, size, shop, run, progress)) for name in environments]
 
         def measure(name: str, of: str) -> dict[str, Any]:
             config = EvalConfig(model=of, tasks=tuple(heldout), hints=(1, "none"), confidence=0.9, sandbox=sandbox)
