@@ -55,10 +55,20 @@ def move(lattice, positions, moments, random):
     return lattice @ rotation.T, (positions + random.uniform(0, 1, 3)) % 1.0, moments @ rotation.T
 
 
+def standard_gaps(cell, found):
+    """Largest gaps between the crystal carried to the standard setting and the standard crystal: place, moment."""
+    _, positions, _, moments = cell
+    gaps = (positions @ found.transformation_matrix.T + found.origin_shift)[:, None] - found.std_positions
+    distance = np.abs(gaps - np.rint(gaps)).max(axis=2)
+    nearest = distance.argmin(axis=1)
+    turned = np.array(moments) @ found.std_rotation_matrix.T
+    return [distance.min(axis=1).max(), np.abs(turned - found.std_tensors[nearest]).max()]
+
+
 def main():
     given = inputs()
     random = np.random.default_rng(given["seed"])
-    found_groups, wrong, missing, volumes, kinds_found = [], [], [], [], []
+    found_groups, wrong, missing, volumes, kinds_found, gaps = [], [], [], [], [], []
     for number in range(given["first"], GROUPS + 1, given["stride"]):
         table = spglib.get_magnetic_symmetry_from_database(number)
         if len(table["rotations"]) > given["largest"]:  # the search takes the cube of that
@@ -69,6 +79,7 @@ def main():
         cell = (lattice, positions, kinds, moments)
         found = spglib.get_magnetic_symmetry_dataset(cell, is_axial=True, symprec=given["symprec"])
         found_groups.append([found.uni_number, found.msg_type, found.hall_number])
+        gaps.append(standard_gaps(cell, found))
         wrong.append(found.uni_number - number)
         missing.append(found.n_operations - len(table["rotations"]))
         volumes.append(abs(np.linalg.det(found.std_lattice)) / abs(np.linalg.det(lattice)))
@@ -82,6 +93,8 @@ def main():
         wrong_group=np.array(wrong),
         missing_operations=np.array(missing),
         volume_ratio=np.array(volumes),
+        standard_place=np.array(gaps)[:, 0],
+        standard_moment=np.array(gaps)[:, 1],
         group_from_operations=np.array(kinds_found),
     )
 

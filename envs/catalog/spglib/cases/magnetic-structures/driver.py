@@ -65,6 +65,16 @@ def broken_symmetry(cell, found):
     return worst
 
 
+def standard_gaps(cell, found):
+    """Largest gaps between the crystal carried to the standard setting and the standard crystal: place, moment."""
+    _, positions, _, moments = cell
+    gaps = (positions @ found.transformation_matrix.T + found.origin_shift)[:, None] - found.std_positions
+    distance = np.abs(gaps - np.rint(gaps)).max(axis=2)
+    nearest = distance.argmin(axis=1)
+    turned = np.array(moments) @ found.std_rotation_matrix.T
+    return [distance.min(axis=1).max(), np.abs(turned - found.std_tensors[nearest]).max()]
+
+
 def signs(cell):
     """The same crystal with a scalar for each moment: its projection on the largest one."""
     lattice, positions, numbers, moments = cell
@@ -76,13 +86,15 @@ def main():
     given = inputs()
     with open("structures.json", encoding="utf-8") as file:
         structures = json.load(file)
-    groups, operations, broken, again, scalar = [], [], [], [], []
+    groups, operations, broken, again, scalar, gaps, shapes = [], [], [], [], [], [], []
     for entry in structures.values():
         cell = crystal(entry, given)
         found = spglib.get_magnetic_symmetry_dataset(cell, is_axial=True, symprec=given["symprec"])
         groups.append([found.uni_number, found.msg_type, found.hall_number])
         operations.append([found.n_operations, int(np.sum(found.time_reversals)), len(set(found.equivalent_atoms))])
         broken.append(broken_symmetry(cell, found))
+        gaps.append(standard_gaps(cell, found))
+        shapes.append((found.std_lattice @ found.std_lattice.T)[np.triu_indices(3)])
         kind = spglib.get_magnetic_spacegroup_type_from_symmetry(
             found.rotations, found.translations, found.time_reversals, lattice=cell[0], symprec=given["symprec"]
         )
@@ -97,6 +109,9 @@ def main():
         magnetic_group=np.array(groups),
         operations=np.array(operations),
         broken_symmetry=np.array(broken),
+        standard_place=np.array(gaps)[:, 0],
+        standard_moment=np.array(gaps)[:, 1],
+        standard_metric=np.array(shapes),
         group_from_operations=np.array(again),
         scalar_moments=np.array(scalar),
     )
