@@ -10,6 +10,7 @@ from typing import Any
 
 from scienceide.base.errors import SandboxError
 from scienceide.envs.sandbox import engine, host, owner, sweep
+from scienceide.envs.sandbox.hands import Hands
 from scienceide.envs.sandbox.host_tree import HostTree
 from scienceide.envs.sandbox.idmap import Ownership
 from scienceide.envs.sandbox.link import NAME, Link, Listener
@@ -24,14 +25,14 @@ _SPARE_MEMORY = 64 * 2**20
 _SPARE_TASKS = 16
 
 
-def options(spec: SandboxSpec, folder: Path, name: str, user: int) -> dict[str, Any]:
+def options(spec: SandboxSpec, folder: Path, name: str, user: int, group: int) -> dict[str, Any]:
     """Everything the engine is told about a sandbox's container. Pure.
 
     Args:
         spec: what it is for.
         folder: the sandbox's own folder on the host.
         name: the container's.
-        user: user and group id of server and commands.
+        user, group: of server and commands.
     """
     limits = spec.limits
     memory = limits.memory + limits.disk + _SPARE_MEMORY
@@ -40,7 +41,7 @@ def options(spec: SandboxSpec, folder: Path, name: str, user: int) -> dict[str, 
         "name": name,
         "Cmd": [f"{host.ENV}/bin/python", "-I", "-S", "-c", _PROGRAM, f"{_INSIDE}/link/{NAME}"],
         "Entrypoint": [],
-        "User": f"{user}:{user}",
+        "User": f"{user}:{group}",
         "WorkingDir": "/",
         "Hostname": "sandbox",
         "Labels": engine.labels(spec.purpose),
@@ -90,32 +91,33 @@ def _mount(source: Path, target: str, read_only: bool = True, propagation: str =
 class Box:
     """A running container whose server has called, with a place for its tree. Not tied to any layers."""
 
-    def __init__(self, spec: SandboxSpec, ownership: Ownership) -> None:
+    def __init__(self, spec: SandboxSpec, ownership: Ownership, hands: Hands) -> None:
         """Start it.
 
         Raises:
             SandboxError: it did not start; the message says what the engine knows.
         """
         self.served = 0
+        self._hands = hands
         self._record = owner.Record(owner.this_process(), "docker", spec.purpose)
         self.folder = owner.new_folder(self._record)
         self.name = f"scienceide-{self.folder.name}"
-        self._record = replace(self._record, container=self.name)
+        self._record = replace(self._record, container=self.name, image=spec.root.reference)
         owner.save(self.folder, self._record)
         try:
-            self.tree = HostTree(self.folder, ownership)
-            self.link, self.server = self._start(spec, ownership.user)
+            self.tree = HostTree(self.folder, ownership, hands)
+            self.link, self.server = self._start(spec, ownership)
         except (OSError, SandboxError) as error:
             self.remove()
             if isinstance(error, OSError):
                 raise SandboxError(f"The kernel refused the sandbox's mounts: {error}.") from None
             raise
 
-    def _start(self, spec: SandboxSpec, user: int) -> tuple[Link, int]:
+    def _start(self, spec: SandboxSpec, ownership: Ownership) -> tuple[Link, int]:
         (self.folder / "link").mkdir()
         listener = Listener(self.folder / "link")
         try:
-            wanted = options(spec, self.folder, self.name, user)
+            wanted = options(spec, self.folder, self.name, ownership.user, ownership.group)
             with engine.speaking("start a container"):
                 name = wanted.pop("name")
                 engine.client().create_container_from_config(wanted, name)
@@ -161,4 +163,4 @@ class Box:
         link = getattr(self, "link", None)
         if link is not None:
             link.close()
-        sweep.remove_remains(self.folder, self._record)
+        sweep.remove_remains(self.folder, self._record, self._hands)

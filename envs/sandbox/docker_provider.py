@@ -17,6 +17,7 @@ from scienceide.base.errors import SandboxError
 from scienceide.base.paths import cache_dir
 from scienceide.envs.sandbox import engine, idmap, images
 from scienceide.envs.sandbox.containers import Box
+from scienceide.envs.sandbox.hands import Hands, hands
 from scienceide.envs.sandbox.link import Link
 from scienceide.envs.sandbox.protocol import Availability, Bind, Change, Limits, Root, SandboxSpec
 from scienceide.envs.sandbox.served import ServedSandbox
@@ -113,6 +114,18 @@ def kind_of(spec: SandboxSpec) -> Kind:
     return Kind(spec.root, spec.binds, spec.limits, spec.network, spec.purpose)
 
 
+class Means(NamedTuple):
+    """What a provider needs for its trees, found out once."""
+
+    ownership: idmap.Ownership
+    hands: Hands
+
+    def close(self) -> None:
+        """Let go of it."""
+        self.ownership.close()
+        self.hands.close()
+
+
 class DockerProvider:
     """Makes Docker sandboxes."""
 
@@ -131,7 +144,7 @@ class DockerProvider:
         self._lock = threading.Lock()
         self._starting = ThreadPoolExecutor(1, thread_name_prefix="sandbox-spares")
         self._watchdog = Watchdog()
-        self._ownership: idmap.Ownership | None = None
+        self._means: Means | None = None
         self._closed = False
 
     def availability(self) -> Availability:
@@ -151,8 +164,8 @@ class DockerProvider:
 
     def acquire(self, spec: SandboxSpec) -> DockerSandbox:
         """As the protocol says."""
-        ownership = self._ready()
-        box = self._take(kind_of(spec)) or Box(spec, ownership)
+        means = self._ready(spec.root.reference)
+        box = self._take(kind_of(spec)) or Box(spec, means.ownership, means.hands)
         try:
             sandbox = DockerSandbox(spec, box, self._released)
         except SandboxError:
@@ -160,19 +173,20 @@ class DockerProvider:
             raise
         with self._lock:
             self._open.add(sandbox)
-        self._refill(spec, ownership)
+        self._refill(spec, means)
         return sandbox
 
-    def _ready(self) -> idmap.Ownership:
+    def _ready(self, image: str) -> Means:
         """Once: sweep, be watched, find out how owners are translated."""
         with self._lock:
             if self._closed:
                 raise SandboxError("This provider of Docker sandboxes is closed.")
-            if self._ownership is None:
+            if self._means is None:
                 self._watchdog.watch()
                 engine.sweep_containers()
-                self._ownership = idmap.ownership(cache_dir("sandboxes"))
-            return self._ownership
+                ownership = idmap.ownership(cache_dir("sandboxes"))
+                self._means = Means(ownership, hands(image))
+            return self._means
 
     def _take(self, kind: Kind) -> Box | None:
         """A warm box of that kind that still answers."""
@@ -205,20 +219,20 @@ class DockerProvider:
     def _first(self, kind: Kind) -> int:
         return next(number for number, (other, _) in enumerate(self._warm) if other == kind)
 
-    def _refill(self, spec: SandboxSpec, ownership: idmap.Ownership) -> None:
+    def _refill(self, spec: SandboxSpec, means: Means) -> None:
         """Start a box in the background where none is left; a build is not followed by another."""
         with self._lock:
             if self._closed or self._spares == 0 or spec.purpose == "build" or self._count(kind_of(spec)):
                 return
-            self._starting.submit(self._start_spare, spec, ownership)
+            self._starting.submit(self._start_spare, spec, means)
 
-    def _start_spare(self, spec: SandboxSpec, ownership: idmap.Ownership) -> None:
+    def _start_spare(self, spec: SandboxSpec, means: Means) -> None:
         kind = kind_of(spec)
         with self._lock:
             if self._closed or self._count(kind):
                 return
         try:
-            self._keep(kind, Box(spec, ownership))
+            self._keep(kind, Box(spec, means.ownership, means.hands))
         except SandboxError as error:
             # The next `acquire` meets the same fault and raises it.
             _log.info("no spare container: %s", error)
@@ -245,7 +259,7 @@ class DockerProvider:
             sandbox.close()
         for _, box in warm:
             box.remove()
-        if self._ownership is not None:
-            self._ownership.close()
-            self._ownership = None
+        if self._means is not None:
+            self._means.close()
+            self._means = None
         self._watchdog.close()

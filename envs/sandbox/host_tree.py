@@ -6,45 +6,36 @@ host mounts below a shared folder, and what is mounted there appears in the runn
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
 from pathlib import Path
 
-from scienceide.envs.sandbox import idmap
-from scienceide.envs.sandbox.inside import kernel, mounts, tree
+from scienceide.envs.sandbox.hands import Hands
+from scienceide.envs.sandbox.idmap import Ownership
 from scienceide.envs.sandbox.protocol import Change
 from scienceide.envs.sandbox.served import changes_of
 
 
 class HostTree:
-    """One sandbox's mounts; needs root."""
+    """One sandbox's mounts."""
 
-    def __init__(self, folder: Path, ownership: idmap.Ownership) -> None:
+    def __init__(self, folder: Path, ownership: Ownership, hands: Hands) -> None:
         """Prepare the shared folder.
 
         Args:
             folder: the sandbox's own.
-            ownership: whom the tree belongs to inside.
+            ownership: whom the tree belongs to inside and out.
+            hands: what mounts.
 
         Raises:
             OSError: the kernel refused.
         """
-        self._folder = folder
+        self._folder = str(folder)
         self._ownership = ownership
+        self._hands = hands
         self._layers: tuple[Path, ...] = ()
-        self.shared = folder / "shared"
-        self._stage = mounts.Stage(
-            private=str(folder),
-            tree=str(self.shared / "tree"),
-            tmp=str(self.shared / "tmp"),
-            shm=str(self.shared / "shm"),
-        )
-        for path in (self._stage.tree, self._stage.tmp, self._stage.shm):
-            os.makedirs(path)
-        kernel.mount(str(self.shared), str(self.shared), None, kernel.MS_BIND)
-        # A peer group of its own: what is mounted here shows in the container and nowhere else.
-        kernel.mount("none", str(self.shared), None, kernel.MS_PRIVATE)
-        kernel.mount("none", str(self.shared), None, kernel.MS_SHARED)
+        # Made here, so that they belong to this user whoever mounts.
+        for name in ("shared/tree", "shared/tmp", "shared/shm", "disk", "pristine"):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        hands.do("share", folder=self._folder)
 
     def lay(self, layers: tuple[Path, ...], size: int) -> None:
         """Show a pristine tree of these layers; `size` bytes may be written.
@@ -53,33 +44,31 @@ class HostTree:
             OSError: the kernel refused.
         """
         if layers != self._layers:
-            self._show(layers)
-        paths = [str(self._folder / "layers" / str(number)) for number in range(len(layers))]
-        mounts.lay(self._stage, paths, size, (self._ownership.user, self._ownership.user))
-
-    def _show(self, layers: Sequence[Path]) -> None:
-        for number in range(len(self._layers)):
-            kernel.detach(str(self._folder / "layers" / str(number)))
-        self._layers = ()
-        for number, layer in enumerate(layers):
-            target = self._folder / "layers" / str(number)
-            target.mkdir(parents=True, exist_ok=True)
-            idmap.bind(layer, target, self._ownership.namespace)
-            self._layers = (*self._layers, layer)
+            self._hands.do("hide", folder=self._folder, count=len(self._layers))
+            self._layers = ()
+            for number in range(len(layers)):
+                Path(self._folder, "layers", str(number)).mkdir(parents=True, exist_ok=True)
+            paths = [str(layer) for layer in layers]
+            self._hands.do("show", folder=self._folder, layers=paths, namespace=self._ownership.namespace)
+            self._layers = layers
+        user, group = self._ownership.user, self._ownership.group
+        self._hands.do("lay", folder=self._folder, layers=len(layers), size=size, user=user, group=group)
 
     def lift(self) -> None:
         """Take the tree away with all that was written."""
-        mounts.lift(self._stage)
+        self._hands.do("lift", folder=self._folder)
 
     def resize(self, size: int) -> None:
         """Let more bytes be written."""
-        mounts.resize(self._stage, size)
+        self._hands.do("resize", folder=self._folder, size=size)
 
     def changes(self) -> list[Change]:
         """What differs from the layers. Nothing may run inside meanwhile."""
-        return changes_of(tree.changes(self._stage.upper, self._stage.pristine))
+        return changes_of(self._hands.do("changes", folder=self._folder))
 
     def export(self, folder: Path, only_changes: bool) -> None:
         """Copy the tree out. Nothing may run inside meanwhile."""
-        kept = [c.path for c in self.changes() if c.kind in ("file", "symlink")] if only_changes else None
-        tree.copy(self._stage.tree, str(folder), kept)
+        user, group = self._ownership.outside
+        self._hands.do(
+            "export", folder=self._folder, target=str(folder), only_changes=only_changes, user=user, group=group
+        )

@@ -6,9 +6,7 @@ file has to be copied or given away.
 
 from __future__ import annotations
 
-import ctypes
 import os
-import struct
 import subprocess
 import sys
 import tempfile
@@ -17,10 +15,6 @@ from pathlib import Path
 
 from scienceide.envs.sandbox.inside import kernel
 
-_OPEN_TREE, _MOVE_MOUNT, _MOUNT_SETATTR = 428, 429, 442
-_AT_FDCWD, _AT_EMPTY_PATH = -100, 0x1000
-_OPEN_TREE_CLONE, _MOVE_MOUNT_F_EMPTY_PATH = 1, 4
-_ATTR_RDONLY, _ATTR_NOSUID, _ATTR_NODEV, _ATTR_IDMAP = 0x1, 0x2, 0x4, 0x100000
 _USER = 1000
 _IN_NAMESPACE = "import ctypes, sys; print(ctypes.CDLL(None).unshare(0x10000000), flush=True); sys.stdin.read()"
 
@@ -30,7 +24,10 @@ class Ownership:
     """Whom the tree belongs to inside a container, and how owners of layers are translated for that."""
 
     user: int
+    group: int
     namespace: int | None = None
+    outside: tuple[int, int] = (0, 0)
+    """User and group of what is exported."""
 
     def close(self) -> None:
         """Let the namespace go."""
@@ -42,19 +39,34 @@ def ownership(folder: Path) -> Ownership:
     """How it can be done with layers like `folder`, an existing folder on the same file system.
 
     Root's files are shown as those of an ordinary user. Where the kernel or the file system cannot do
-    that, commands run as root without any capability.
+    that, commands run as root without any capability. For other users nothing needs translating.
     """
+    if os.geteuid() != 0:
+        mine = (os.geteuid(), os.getegid())
+        return Ownership(*mine, outside=mine)
     namespace = None
-    with tempfile.TemporaryDirectory() as target:
+    try:
+        namespace = mapping(_USER)
+        _try(folder, namespace)
+    except OSError:
+        if namespace is not None:
+            os.close(namespace)
+        return Ownership(0, 0)
+    return Ownership(_USER, _USER, namespace)
+
+
+def _try(folder: Path, namespace: int) -> None:
+    """Mount an overlay over a translated folder, and take it away again."""
+    with tempfile.TemporaryDirectory() as scratch:
+        layer, merged, empty = (Path(scratch, name) for name in ("layer", "merged", "empty"))
+        for path in (layer, merged, empty):
+            path.mkdir()
+        kernel.bind_read_only(str(folder), str(layer), namespace)
         try:
-            namespace = mapping(_USER)
-            bind(folder, Path(target), namespace)
-            kernel.detach(target)
-        except OSError:
-            if namespace is not None:
-                os.close(namespace)
-            return Ownership(0)
-    return Ownership(_USER, namespace)
+            kernel.mount("overlay", str(merged), "overlay", kernel.MS_RDONLY, f"lowerdir={layer}:{empty}")
+            kernel.detach(str(merged))
+        finally:
+            kernel.detach(str(layer))
 
 
 def mapping(inside: int) -> int:
@@ -75,28 +87,3 @@ def mapping(inside: int) -> int:
         return os.open(f"/proc/{helper.pid}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
     finally:
         helper.communicate()
-
-
-def bind(source: Path, target: Path, namespace: int | None) -> None:
-    """Mount `source` read-only at `target`, owners translated where a namespace is given.
-
-    Raises:
-        OSError: the kernel or the file system of `source` cannot do that.
-    """
-    tree = _call(_OPEN_TREE, _AT_FDCWD, os.fsencode(source), _OPEN_TREE_CLONE | os.O_CLOEXEC)
-    try:
-        wanted = _ATTR_RDONLY | _ATTR_NOSUID | _ATTR_NODEV | (0 if namespace is None else _ATTR_IDMAP)
-        attributes = struct.pack("QQQQ", wanted, 0, kernel.MS_PRIVATE, namespace or 0)
-        _call(_MOUNT_SETATTR, tree, b"", _AT_EMPTY_PATH, attributes, len(attributes))
-        _call(_MOVE_MOUNT, tree, b"", _AT_FDCWD, os.fsencode(target), _MOVE_MOUNT_F_EMPTY_PATH)
-    finally:
-        os.close(tree)
-
-
-def _call(number: int, *arguments: int | bytes) -> int:
-    words = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
-    result: int = kernel.libc.syscall(ctypes.c_long(number), *words)
-    if result < 0:
-        code = ctypes.get_errno()
-        raise OSError(code, os.strerror(code), f"system call {number}")
-    return result

@@ -60,6 +60,8 @@ class Record:
     inside: Process | None = None
     """The process that holds the sandbox up: killing it ends the sandbox."""
     container: str = ""
+    image: str = ""
+    """Of the container."""
     cgroups: tuple[str, ...] = ()
 
 
@@ -94,6 +96,7 @@ def load(folder: Path) -> Record | None:
             Record(owner, data["provider"], data["purpose"]),
             inside=inside,
             container=data["container"],
+            image=data["image"],
             cgroups=tuple(data["cgroups"]),
         )
     except (OSError, ValueError, KeyError, TypeError):

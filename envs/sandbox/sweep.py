@@ -8,10 +8,14 @@ import shutil
 import signal
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from scienceide.base.errors import SandboxError
 from scienceide.envs.sandbox import cgroups, owner
 from scienceide.envs.sandbox.inside import kernel
+
+if TYPE_CHECKING:
+    from scienceide.envs.sandbox.hands import Hands
 
 _NEWBORN_S = 60.0
 """A folder without a record may be about to get one."""
@@ -36,13 +40,36 @@ def sweep() -> int:
     return count
 
 
-def remove_remains(folder: Path, record: owner.Record) -> None:
-    """End one sandbox, whatever state it is in."""
+def remove_remains(folder: Path, record: owner.Record, hands: Hands | None = None) -> None:
+    """End one sandbox, whatever state it is in.
+
+    Args:
+        folder: its own.
+        record: what is known of it.
+        hands: what mounted for it, where this process may not unmount; found anew if need be.
+    """
     if record.container:
         _remove_container(record.container)
     kill_inside(record)
     cgroups.remove(record.cgroups)
+    if record.container and os.geteuid() != 0 and mounts_below(folder):
+        _unmount_by_helper(folder, record.image, hands)
     remove_folder(folder)
+
+
+def _unmount_by_helper(folder: Path, image: str, hands: Hands | None) -> None:
+    from scienceide.envs.sandbox.hands import HelperHands
+
+    points = mounts_below(folder)[::-1]
+    with contextlib.suppress(SandboxError, OSError):
+        if hands is not None:
+            hands.do("unmount", points=points)
+            return
+        helper = HelperHands(image)
+        try:
+            helper.do("unmount", points=points)
+        finally:
+            helper.close()
 
 
 def kill_inside(record: owner.Record) -> None:

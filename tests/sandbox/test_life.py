@@ -199,7 +199,10 @@ def _watchdogs(pid):
     found = []
     for entry in os.scandir("/proc"):
         if entry.name.isdigit():
-            words = Path(entry.path, "cmdline").read_bytes().split(b"\0")
+            try:
+                words = Path(entry.path, "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
             if any(w.endswith(b"waiting.py") for w in words) and str(pid).encode() in words:
                 found.append(int(entry.name))
     assert found

@@ -131,7 +131,7 @@ def test_bubblewrap_command_line(tmp_path):
 
 def test_containers_are_hardened(tmp_path):
     spec = SandboxSpec(root=ROOT, limits=Limits(memory=10 * 2**20, disk=2**20, processes=9))
-    told = containers.options(spec, tmp_path, "name", 1000)
+    told = containers.options(spec, tmp_path, "name", 1000, 1000)
     host = told["HostConfig"]
     assert host["CapDrop"] == ["ALL"]
     assert host["SecurityOpt"] == ["no-new-privileges:true"]
@@ -256,7 +256,7 @@ def test_changes_of_an_overlay_by_hand(tmp_path):
     (upper / "same").write_text("x")
     (upper / "d" / "new").write_text("xy")
     try:
-        os.setxattr(upper / "d", tree.OPAQUE, b"y")
+        os.setxattr(upper / "d", tree.OPAQUE[0], b"y")
     except OSError:
         pytest.skip("this file system keeps no user attributes")
     found = [(c["path"], c["kind"]) for c in tree.changes(str(upper), str(below))]

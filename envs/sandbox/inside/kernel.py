@@ -15,6 +15,11 @@ _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT, _PR_S
 _PR_CAP_AMBIENT_CLEAR_ALL = 4
 _CAPABILITY_VERSION_3 = 0x20080522
 
+_OPEN_TREE, _MOVE_MOUNT, _MOUNT_SETATTR = 428, 429, 442
+_AT_FDCWD, _AT_EMPTY_PATH = -100, 0x1000
+_OPEN_TREE_CLONE, _MOVE_MOUNT_F_EMPTY_PATH = 1, 4
+_ATTR_RDONLY, _ATTR_NOSUID, _ATTR_NODEV, _ATTR_IDMAP = 0x1, 0x2, 0x4, 0x100000
+
 libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -47,6 +52,31 @@ def detach(target: str) -> None:
 def unshare(flags: int) -> None:
     """unshare(2)."""
     checked(libc.unshare(flags), "unshare")
+
+
+def bind_read_only(source: str, target: str, namespace: int | None) -> None:
+    """Mount `source` at `target`, owners translated by a user namespace where one is given.
+
+    Raises:
+        OSError: the kernel or the file system of `source` cannot do that.
+    """
+    tree = _system_call(_OPEN_TREE, _AT_FDCWD, os.fsencode(source), _OPEN_TREE_CLONE | os.O_CLOEXEC)
+    try:
+        wanted = _ATTR_RDONLY | _ATTR_NOSUID | _ATTR_NODEV | (0 if namespace is None else _ATTR_IDMAP)
+        attributes = struct.pack("QQQQ", wanted, 0, MS_PRIVATE, namespace or 0)
+        _system_call(_MOUNT_SETATTR, tree, b"", _AT_EMPTY_PATH, attributes, len(attributes))
+        _system_call(_MOVE_MOUNT, tree, b"", _AT_FDCWD, os.fsencode(target), _MOVE_MOUNT_F_EMPTY_PATH)
+    finally:
+        os.close(tree)
+
+
+def _system_call(number: int, *arguments: int | bytes) -> int:
+    words = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
+    result: int = libc.syscall(ctypes.c_long(number), *words)
+    if result < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code), f"system call {number}")
+    return result
 
 
 def enter_mounts(namespace: int) -> None:

@@ -41,7 +41,7 @@ class Stage(NamedTuple):
         return f"{self.private}/pristine"
 
 
-def lay(stage: Stage, layers: Sequence[str], size: int, owner: tuple[int, int]) -> None:
+def lay(stage: Stage, layers: Sequence[str], size: int, owner: tuple[int, int], *, attributes: str = "user") -> None:
     """Mount a pristine tree.
 
     Args:
@@ -49,18 +49,20 @@ def lay(stage: Stage, layers: Sequence[str], size: int, owner: tuple[int, int]) 
         layers: folders, topmost first; their paths hold no `:` and no `,`.
         size: bytes that may be written.
         owner: user and group that may write.
+        attributes: where the overlay keeps its notes: `user` is all that there is in a user namespace;
+            root takes `trusted`, which older kernels offer on a tmpfs, too.
 
     Raises:
         OSError: the kernel refused; what was mounted before is lifted again.
     """
     try:
-        _lay(stage, layers, size, owner)
+        _lay(stage, layers, size, owner, ",userxattr" if attributes == "user" else "")
     except OSError:
         lift(stage)
         raise
 
 
-def _lay(stage: Stage, layers: Sequence[str], size: int, owner: tuple[int, int]) -> None:
+def _lay(stage: Stage, layers: Sequence[str], size: int, owner: tuple[int, int], notes: str) -> None:
     kept_out = kernel.MS_NOSUID | kernel.MS_NODEV
     inodes = max(65536, size // _BYTES_PER_FILE)
     os.makedirs(stage.disk, exist_ok=True)
@@ -75,8 +77,8 @@ def _lay(stage: Stage, layers: Sequence[str], size: int, owner: tuple[int, int])
     # A second lower folder lets one layer, or none, be merged like several.
     lower = ":".join((*layers, f"{stage.disk}/empty"))
     below = lower if layers else f"{lower}:{stage.disk}/shm"
-    kernel.mount("overlay", stage.pristine, "overlay", kept_out | kernel.MS_RDONLY, f"lowerdir={below},userxattr")
-    writable = f"lowerdir={lower},upperdir={stage.upper},workdir={stage.disk}/work,userxattr"
+    kernel.mount("overlay", stage.pristine, "overlay", kept_out | kernel.MS_RDONLY, f"lowerdir={below}{notes}")
+    writable = f"lowerdir={lower},upperdir={stage.upper},workdir={stage.disk}/work{notes}"
     kernel.mount("overlay", stage.tree, "overlay", kept_out, writable)
     kernel.mount(f"{stage.disk}/tmp", stage.tmp, None, kernel.MS_BIND)
     kernel.mount(f"{stage.disk}/shm", stage.shm, None, kernel.MS_BIND)

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterator
 from typing import Any
 
-OPAQUE = "user.overlay.opaque"
+OPAQUE = ("user.overlay.opaque", "trusted.overlay.opaque")
 _BLOCK = 2**20
 _SENT = 2**30
 _DEEPEST = 200
@@ -54,10 +54,13 @@ def _walk(upper: str, pristine: str, folder: str) -> Iterator[dict[str, Any]]:
 
 
 def _is_opaque(path: str) -> bool:
-    try:
-        return os.getxattr(path, OPAQUE, follow_symlinks=False) == b"y"
-    except OSError:
-        return False
+    for name in OPAQUE:
+        try:
+            if os.getxattr(path, name, follow_symlinks=False) == b"y":
+                return True
+        except OSError:
+            continue
+    return False
 
 
 def _names(path: str) -> list[str]:
