@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 from scienceide.base.errors import UserError
 from scienceide.base.progress import Progress, Silent
 from scienceide.base.recorder import Recorder, Unrecorded
-from scienceide.envs.agents import Agent, ChatAgent, Endpoint, LocalAgent, Nop, Oracle, find_style
+from scienceide.envs.agents import Agent, Nop, Oracle
 from scienceide.envs.catalog import LoadedTask
 from scienceide.envs.record import EpisodeRecord
 from scienceide.envs.workshop import Workshop
-from scienceide.trainers.collect import Batcher, Job, collect, jobs
+from scienceide.trainers.collect import Job, collect, jobs
 from scienceide.trainers.config import EvalConfig, hint_level
-from scienceide.trainers.policy import load_policy
+from scienceide.trainers.gather import MAX_ACTIONS, model_agent
 from scienceide.trainers.selection import choose
 from scienceide.trainers.statistics import Interval, bootstrap, mean_pass, mean_reward
 from scienceide.trainers.trajectories import Trajectories
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 FLUSH_EPISODES = 4
 """A killed run repeats at most so many."""
-MAX_ACTIONS = 60
 
 ANCHORS: Mapping[str, Agent] = {"oracle": Oracle(), "nop": Nop()}
 MEASURED = ""
@@ -130,7 +129,7 @@ def evaluate(
         missing = [job for job in todo if (name, job) not in done]
         if not missing:
             continue
-        player = ANCHORS.get(name) or agent or make_player(config, bar)
+        player = ANCHORS.get(name) or agent or model_agent(config, bar)
         new = collect(
             player,
             shop,
@@ -152,14 +151,6 @@ def _plan(ids: Sequence[str], config: EvalConfig) -> dict[str, list[Job]]:
     """What is played: by each anchor once, by the model at every hint level and with every seed."""
     hints = [hint_level(hint) for hint in config.hints]
     return {**{name: jobs(ids) for name in ANCHORS}, MEASURED: jobs(ids, range(config.samples), hints)}
-
-
-def make_player(config: EvalConfig, progress: Progress) -> Agent:
-    """The agent that a configuration names; loads the model."""
-    if config.base_url is not None:
-        return ChatAgent(Endpoint(config.model, config.base_url, max_tokens=config.max_tokens))
-    policy = load_policy(config.model, max_tokens=config.max_tokens, temperature=config.temperature, progress=progress)
-    return LocalAgent(Batcher(policy, size=config.concurrency), find_style(config.style), config.turns)
 
 
 Key = tuple[str, Job]
