@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from inspect import signature
 from itertools import groupby
-from typing import Any
+from typing import Any, ClassVar
 from uuid import uuid4
 
 from scienceide.base.errors import SandboxError
@@ -21,6 +22,7 @@ from scienceide.envs.agents.base import play
 from scienceide.envs.agents.protocol import read_call
 from scienceide.envs.episode import Episode, EpisodeLimits
 from scienceide.envs.record import EpisodeRecord, Span
+from scienceide.envs.tools import TOOLS
 from scienceide.envs.workshop import Workshop
 from scienceide.verifiers import Verdict
 
@@ -52,6 +54,9 @@ class Settings:
 
 class _Slot:
     """What both kinds of slots do; a leading underscore keeps a method from becoming a tool."""
+
+    _tools: ClassVar[frozenset[str]] = frozenset()
+    """Names of the methods that a model may call."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -128,13 +133,8 @@ class _Slot:
     def _finish_turn(self, completion: Sequence[Mapping[str, Any]]) -> None:
         """Carry out the calls of the last answer, after which the policy is not asked again."""
         for call in self._pending(completion):
-            tool = getattr(self, call["name"], None) if not call["name"].startswith("_") else None
-            try:
-                if tool is not None:
-                    tool(**call["arguments"])
-            except TypeError:
-                # Arguments that the tool does not take: a failed action.
-                self._acts += 1
+            if call["name"] in self._tools and _fits(tool := getattr(self, call["name"]), call["arguments"]):
+                tool(**call["arguments"])
 
     def _heard(self, completion: Sequence[Mapping[str, Any]], ids: Sequence[int], mask: Sequence[int] | None) -> None:
         """Put the policy's answers and their tokens on the record."""
@@ -167,6 +167,8 @@ class _Slot:
 class TextEpisodes(_Slot):
     """For models that call tools by the text protocol."""
 
+    _tools = frozenset({"act"})
+
     def act(self, text: str) -> str:
         """Do one action in the episode.
 
@@ -181,6 +183,8 @@ class TextEpisodes(_Slot):
 
 class ToolEpisodes(_Slot):
     """For models with tools of their own."""
+
+    _tools = frozenset(TOOLS)
 
     def bash(self, command: str) -> str:
         """Run a shell command in the code's folder and see its output and exit code.
@@ -256,6 +260,15 @@ def factory(settings: Settings) -> Callable[[], _Slot]:
     """What to pass as `environment_factory`: makes a slot of the kind that the style calls for."""
     kind = ToolEpisodes if settings.style.name == "tools" else TextEpisodes
     return lambda: kind(settings)
+
+
+def _fits(tool: Callable[..., str], arguments: Any) -> bool:
+    """Whether a tool takes these arguments; a call that it does not take is a failed action."""
+    try:
+        signature(tool).bind(**arguments)
+    except TypeError:
+        return False
+    return True
 
 
 def _generated(ids: Sequence[int], mask: Sequence[int] | None) -> list[tuple[int, ...]]:

@@ -49,6 +49,7 @@ def test_every_public_method_is_a_tool_that_describes_itself(kind):
         for name, member in inspect.getmembers(kind, inspect.isfunction)
         if not name.startswith("_") and name not in ("reset", "get_reward")
     ]
+    assert {tool.__name__ for tool in tools} == kind._tools
     wanted = {"act"} if kind is TextEpisodes else {"bash", "view", "edit", "write", "check", "submit"}
     assert {tool.__name__ for tool in tools} == wanted
     for tool in tools:
@@ -122,7 +123,8 @@ def test_the_tools_do_what_they_say(shop, repair):
 def test_arguments_that_a_tool_does_not_take_are_a_failed_action(settings, arguments):
     slot = factory(settings)()
     slot.reset(task=TASK, hint=1)
-    slot._finish_turn([call(**arguments), call(name="nosuch"), call(name="_grade")])
+    others = [call(name=name) for name in ("nosuch", "_grade", "get_reward", "reset")]
+    slot._finish_turn([call(**arguments), *others])
     assert slot.get_reward() == 0.0
 
 
