@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -137,16 +136,7 @@ class Box:
 
     def evidence(self) -> str:
         """What the engine knows of the container's end."""
-        with contextlib.suppress(SandboxError):
-            state = engine.state_of(self.name)
-            if not state:
-                return "the container is gone"
-            with engine.speaking("read a log"):
-                text = engine.client().logs(self.name, tail=3).decode("utf-8", "replace")
-            parts = [] if state["Running"] else [f"the container ended with {state['ExitCode']}"]
-            parts += ["it ran out of memory"] if state["OOMKilled"] else []
-            return "; ".join([*parts, *([state["Error"]] if state["Error"] else []), *text.splitlines()])
-        return "the Docker engine does not answer"
+        return engine.evidence(self.name)
 
     def clean(self) -> None:
         """Kill everything but the server, and take the tree away with all that was written.

@@ -107,6 +107,20 @@ def state_of(container: str) -> dict[str, Any]:
         return state
 
 
+def evidence(container: str) -> str:
+    """What is known of a container's end: how it ended, and its last words."""
+    with contextlib.suppress(SandboxError):
+        state = state_of(container)
+        if not state:
+            return "the container is gone"
+        with speaking("read a log"):
+            text = client().logs(container, tail=3).decode("utf-8", "replace")
+        parts = [] if state["Running"] else [f"the container ended with {state['ExitCode']}"]
+        parts += ["it ran out of memory"] if state["OOMKilled"] else []
+        return "; ".join([*parts, *([state["Error"]] if state["Error"] else []), *text.splitlines()])
+    return "the Docker engine does not answer"
+
+
 def labels(purpose: str) -> dict[str, str]:
     """What every container of ours carries: who owns it, by process, start time and boot."""
     process = owner.this_process()

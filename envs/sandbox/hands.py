@@ -18,8 +18,19 @@ from scienceide.envs.sandbox.inside import hosting
 from scienceide.envs.sandbox.link import NAME, Link, Listener
 
 _START_S = 60.0
+_CAPABILITIES = (
+    "SYS_ADMIN",  # to mount, and with the next two to enter this machine's mount namespace
+    "SYS_CHROOT",
+    "SYS_PTRACE",
+    "DAC_OVERRIDE",  # to reach and to copy the user's folders
+    "CHOWN",
+    "FOWNER",
+)
 _INSIDE = "/.sandbox"
-_PROGRAM = "import sys; sys.path.insert(0, '/.sandbox/code'); from inside import hosting; hosting.serve(sys.argv[1])"
+_PROGRAM = (
+    "import sys; sys.path.insert(0, '/.sandbox/code'); from inside import hosting; "
+    "hosting.serve(sys.argv[1], int(sys.argv[2]))"
+)
 
 
 class Hands(Protocol):
@@ -49,7 +60,7 @@ class OwnHands:
 
 
 class HelperHands:
-    """For everybody else: a privileged container that mounts in this machine's own namespace."""
+    """For everybody else: a container of root that mounts in this process's own namespace."""
 
     def __init__(self, image: str) -> None:
         """Start it from an image with our Python.
@@ -76,7 +87,7 @@ class HelperHands:
         if called is None:
             sweep.remove_remains(self._folder, self._record)
             raise SandboxError("The mounting helper's container did not start.")
-        self._link = Link(called[0], lambda: "the mounting helper is gone")
+        self._link = Link(called[0], lambda: engine.evidence(self._record.container))
 
     def do(self, operation: str, **fields: Any) -> Any:
         """As the protocol says."""
@@ -90,17 +101,19 @@ class HelperHands:
 
 
 def options(image: str, folder: Path) -> dict[str, Any]:
-    """What the engine is told about the helper's container. Pure."""
+    """What the engine is told about the helper's container."""
     code = Path(__file__).parent / "inside"
     shown = [(code, f"{_INSIDE}/code/inside"), (folder, f"{_INSIDE}/link")]
     return {
         "Image": image,
-        "Cmd": [f"{host.ENV}/bin/python", "-I", "-S", "-c", _PROGRAM, f"{_INSIDE}/link/{NAME}"],
+        "Cmd": [f"{host.ENV}/bin/python", "-I", "-S", "-c", _PROGRAM, f"{_INSIDE}/link/{NAME}", str(os.getpid())],
         "Entrypoint": [],
         "User": "0:0",
         "Labels": engine.labels("helper"),
         "HostConfig": {
-            "Privileged": True,
+            "CapDrop": ["ALL"],
+            "CapAdd": list(_CAPABILITIES),
+            "SecurityOpt": ["seccomp=unconfined", "apparmor=unconfined"],
             "PidMode": "host",
             "NetworkMode": "none",
             "ReadonlyRootfs": True,

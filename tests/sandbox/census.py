@@ -66,5 +66,6 @@ def _containers(owner: int) -> list[str]:
 
 
 def records(cache: Path) -> list[dict]:
-    """What the sandboxes of a cache say of themselves."""
-    return [json.loads(p.read_text()) for p in sorted((cache / "sandboxes").glob("*/owner.json"))]
+    """What the sandboxes of a cache say of themselves; a helper that mounts for them is none."""
+    found = [json.loads(p.read_text()) for p in sorted((cache / "sandboxes").glob("*/owner.json"))]
+    return [record for record in found if record["purpose"] != "helper"]

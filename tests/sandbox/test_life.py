@@ -142,12 +142,24 @@ def test_a_sandbox_outlives_the_thread_that_made_it(alone, spec):
     assert made[0].run("echo fine").output == b"fine\n"
 
 
-def run_runner(maker, root, layers, end):
-    program = Path(__file__).with_name("runner.py")
-    words = [sys.executable, str(program), maker.name, json.dumps(asdict(root)), str(layers[1]), end]
-    process = subprocess.Popen(words, stdout=subprocess.PIPE)
-    assert process.stdout.readline() == b"ready\n"
-    return process
+@pytest.fixture
+def run_runner(maker, root, layers):
+    """Starts a process that has sandboxes; whatever a test does, it does not live on."""
+    started = []
+
+    def run(end):
+        program = Path(__file__).with_name("runner.py")
+        words = [sys.executable, str(program), maker.name, json.dumps(asdict(root)), str(layers[1]), end]
+        process = subprocess.Popen(words, stdout=subprocess.PIPE)
+        started.append(process)
+        assert process.stdout.readline() == b"ready\n"
+        return process
+
+    yield run
+    for process in started:
+        process.kill()
+        process.wait()
+        process.stdout.close()
 
 
 @pytest.fixture
@@ -158,32 +170,29 @@ def own_cache(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("end", ["idle", "working"])
-def test_killing_the_owner_leaves_nothing(maker, root, layers, own_cache, end):
-    process = run_runner(maker, root, layers, end)
+def test_killing_the_owner_leaves_nothing(run_runner, own_cache, end):
+    process = run_runner(end)
     assert len(records(own_cache)) >= 2
     assert not nothing(census(own_cache, process.pid))
     process.kill()
     process.wait()
-    process.stdout.close()
     found = wait_for_nothing(own_cache, process.pid)
     assert nothing(found), found
 
 
-def test_ending_without_closing_leaves_nothing(maker, root, layers, own_cache):
-    process = run_runner(maker, root, layers, "return")
+def test_ending_without_closing_leaves_nothing(run_runner, own_cache):
+    process = run_runner("return")
     process.wait()
-    process.stdout.close()
     found = wait_for_nothing(own_cache, process.pid)
     assert nothing(found), found
 
 
-def test_what_owner_and_watchdog_left_is_swept_at_the_next_start(maker, root, layers, spec, own_cache):
-    process = run_runner(maker, root, layers, "idle")
+def test_what_owner_and_watchdog_left_is_swept_at_the_next_start(maker, run_runner, spec, own_cache):
+    process = run_runner("idle")
     for watchdog in _watchdogs(process.pid):
         os.kill(watchdog, signal.SIGKILL)
     process.kill()
     process.wait()
-    process.stdout.close()
     assert records(own_cache)
     fresh = provider(maker.name)
     try:

@@ -87,11 +87,11 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
 }
 
 
-def serve(socket_path: str) -> None:
-    """The helper: in the mount namespace of process 1, do operations until the other side hangs up."""
+def serve(socket_path: str, pid: int) -> None:
+    """The helper: in the mount namespace of the process `pid`, do operations until the other side hangs up."""
     link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     link.connect(socket_path)
-    kernel.enter_mounts(os.open("/proc/1/ns/mnt", os.O_RDONLY | os.O_CLOEXEC))
+    kernel.enter_mounts(os.open(f"/proc/{pid}/ns/mnt", os.O_RDONLY | os.O_CLOEXEC))
     while True:
         try:
             request, _ = wire.receive(link, _MOST_BODY)
