@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from scienceide.base.errors import SandboxError
@@ -63,8 +65,21 @@ def bubblewrap() -> Availability:
     except subprocess.TimeoutExpired:
         return Availability(False, f"bubblewrap did not answer within {_TRY_S:.0f} s", "use Docker")
     if tried.returncode == 0:
-        return Availability(True)
+        return _notes_on_tmpfs("/dev/shm")
     return explain_refusal(tried.stderr.strip(), Path("/proc/sys"))
+
+
+def _notes_on_tmpfs(tmpfs: str) -> Availability:
+    """Overlays of ordinary users keep notes in user attributes, which a tmpfs takes since Linux 6.6."""
+    try:
+        with tempfile.NamedTemporaryFile(dir=tmpfs) as file:
+            os.setxattr(file.name, "user.scienceide", b"y")
+    except OSError as error:
+        if error.errno in (errno.ENOTSUP, errno.EPERM):
+            return Availability(
+                False, "this kernel's tmpfs keeps no user attributes (Linux 6.6 and later do)", "use Docker"
+            )
+    return Availability(True)
 
 
 def explain_refusal(message: str, sysctl: Path) -> Availability:

@@ -78,7 +78,7 @@ def pip_steps(requirements: Iterable[str], cutoff: str | None) -> list[list[str]
     if cutoff and wanted:
         # Older pips cannot ask for packages as they were on a day.
         steps.append([python, "-m", "pip", "install", "--quiet", "--upgrade", "pip>=26"])
-        dated = [f"--uploaded-prior-to={cutoff}"]
+        dated = [f"--uploaded-prior-to={cutoff if 'T' in cutoff else cutoff + 'T00:00:00Z'}"]
     if wanted:
         steps.append([python, "-m", "pip", "install", "--no-input", "--no-cache-dir", *dated, "--", *wanted])
     return steps

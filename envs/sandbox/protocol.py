@@ -23,12 +23,17 @@ class Limits:
     """What a sandbox, or one command in it, may use. Bytes and seconds."""
 
     memory: int = 2 * 2**30
+    """Of all processes together; files in the tree and in /tmp lie in memory, too, and count as disk."""
     processes: int = 128
     disk: int = 2**30
+    """What may be written to the tree, /tmp and /dev/shm together."""
     cpu_s: float = 120.0
     wall_s: float = 300.0
     output: int = 64 * 1024
-    """Bytes of a command's output that are kept: the first half and the last half of this many."""
+    """Bytes of a command's output that are kept: the first half and the last half of this many.
+
+    A command that prints more than 1 GiB in all is stopped.
+    """
 
 
 @dataclass(frozen=True)
@@ -180,6 +185,12 @@ class Provider(Protocol):
         """The read-only system with these packages, built once and cached by content.
 
         Python of the root is `python` on PATH inside, with `requirements` importable.
+
+        Args:
+            base: a named base; `python` is the one there is.
+            system: Debian packages; Docker installs them, bubblewrap shows this machine as it is.
+            requirements: for pip, which reaches the same index as pip on this machine.
+            index_cutoff: a day; later uploads are not taken, where the index tells when files were uploaded.
 
         Raises:
             UserError: a package does not exist or does not install; the message ends with the log's path.

@@ -1,5 +1,6 @@
 """Parts of the sandboxes by themselves, where a whole one would show a fault only by luck."""
 
+import errno
 import os
 import socket
 import stat
@@ -173,6 +174,16 @@ def test_why_bubblewrap_is_refused(tmp_path, monkeypatch, files, expected):
     assert not state.ok
     assert expected in state.reason
     assert "Docker" in state.remedy
+
+
+def test_a_tmpfs_that_keeps_no_attributes(monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.ENOTSUP, "Operation not supported")
+
+    monkeypatch.setattr(check.os, "setxattr", refuse)
+    state = check._notes_on_tmpfs("/dev/shm")
+    assert (state.ok, state.remedy) == (False, "use Docker")
+    assert "6.6" in state.reason
 
 
 def test_choosing_a_kind(monkeypatch):

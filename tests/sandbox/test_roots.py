@@ -145,7 +145,7 @@ def test_steps_of_pip():
     assert plain[-2:] == ["--", "numpy<3"]
     upgrade, dated = packages.pip_steps(["numpy"], "2024-01-01")
     assert "pip>=26" in upgrade
-    assert "--uploaded-prior-to=2024-01-01" in dated
+    assert "--uploaded-prior-to=2024-01-01T00:00:00Z" in dated
 
 
 def test_identity_of_a_root_depends_on_what_is_in_it():
