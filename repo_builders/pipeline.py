@@ -222,10 +222,11 @@ def _screen(
             continue
         tried += 1
         assessment = tasks.assess(runner.measure(candidate), ready)
-        if assessment.rejected:
-            build.report.reject(Rejected.of(candidate, assessment.rejected, "screening"))
+        rejected = assessment.rejected or ("" if not assessment.crashes or quota.admits_crash() else "crashes")
+        if rejected:
+            build.report.reject(Rejected.of(candidate, rejected, "screening"))
             continue
-        quota.take(candidate)
+        quota.take(candidate, crashes=assessment.crashes)
         kept.append(assessment)
         build.progress.advance(1, candidate.edit.operator)
     build.progress.finish()

@@ -37,6 +37,7 @@ class Quota:
     """Counts accepted tasks so that no function, line or operator takes more than its share."""
 
     def __init__(self, total: int, files: int) -> None:
+        self._crashes = max(1, total // 6)
         self._per_operator = max(2, -(-total * 2 // 5))
         self._per_file = max(2, -(-total * 2 // max(1, files)))
         self._taken: Counter[str] = Counter()
@@ -51,9 +52,14 @@ class Quota:
             and self._taken[edit.file] < self._per_file
         )
 
-    def take(self, candidate: Candidate) -> None:
+    def admits_crash(self) -> bool:
+        """Whether another task may be one whose symptom is that nothing comes out, which says little."""
+        return self._taken["a crash"] < self._crashes
+
+    def take(self, candidate: Candidate, *, crashes: bool = False) -> None:
         """Count an accepted task."""
         edit = candidate.edit
+        self._taken["a crash"] += crashes
         self._taken.update((candidate.lineage, f"{edit.file}:{edit.line}", edit.operator, edit.file))
 
 

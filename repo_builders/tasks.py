@@ -43,6 +43,11 @@ class Assessment:
         """The verdicts an agent can see."""
         return [case for case in self.verdict.cases if case.visible]
 
+    @property
+    def crashes(self) -> bool:
+        """Whether every visible symptom is a run that does not finish."""
+        return all(case.note for case in self.visible if case.score < 1.0)
+
     def numbers(self) -> dict[str, dict[str, float | None]]:
         """The baseline without what left no number: TOML has no null, and an absent entry says the same."""
         numbers = {run: {o: e for o, e in errors.items() if e is not None} for run, errors in self.baseline.items()}

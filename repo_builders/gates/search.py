@@ -24,7 +24,7 @@ from scienceide.repo_builders.draft import Bench, Draft
 from scienceide.repo_builders.inside import program
 
 _KERNEL = ("/proc", "/sys", "/dev")
-_VERSION = 1
+_VERSION = 2
 """Counts up when the search changes, so that kept sweeps no longer hold."""
 _OWN = (TREE, "/tmp")
 """What differs from task to task."""

@@ -29,6 +29,9 @@ from typing import Any, BinaryIO, cast
 Job = Mapping[str, Any]
 Hit = dict[str, Any]
 LARGEST = 256 * 2**20
+TELLING = 5
+"""A shorter name or number stands in too many files to look for it alone."""
+_COMMON = frozenset({"return", "while", "break", "const", "double", "float", "static", "range", "lambda", "yield"})
 _PACKED = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ", lzma.open))
 
 
@@ -68,9 +71,16 @@ def contents(path: str, data: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def anchor(text: str) -> bytes:
-    """A word of a needle that occurs as it stands in anything that holds it, however that is spaced."""
-    words: list[str] = re.findall(r"[\w.]+", text) or [text]
-    return max(words, key=len).encode()
+    """A piece of a needle for a fast first look: its longest name or number, which no spacing changes.
+
+    Where all of these are as common as keywords it is the longest piece without a space instead, which a copy
+    in another spacing would escape, but which most files do not hold.
+    """
+    words: list[str] = [word for word in re.findall(r"[\w.]+", text) if word not in _COMMON]
+    longest = max(words, key=len, default="")
+    if len(longest) < TELLING:
+        longest = max((piece for piece in text.split() if piece not in _COMMON), key=len, default=text)
+    return longest.encode()
 
 
 def first_bytes(path: str) -> bytes:

@@ -237,6 +237,19 @@ def test_search_finds_unbroken_products(planted):
     assert search(digests=[(len(data), "0" * 64)]) == []
 
 
+@pytest.mark.parametrize(
+    ("line", "piece"),
+    [
+        ("return viscosity * k", b"viscosity"),
+        ("return a*b + c", b"a*b"),
+        ("if x1 < 9.80665:", b"9.80665"),
+        ("x = a*b+c*d", b"a*b+c*d"),
+    ],
+)
+def test_search_looks_first_for_something_rare(line, piece):
+    assert scan.anchor(line) == piece
+
+
 def test_search_follows_no_links(planted):
     folder, search = planted
     (folder / "loop").symlink_to(folder)

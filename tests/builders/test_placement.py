@@ -17,7 +17,7 @@ def test_placed_tolerances_keep_their_margins(noises, errors):
     placed = place(noises, errors, 1.0, 1e-5)
     if placed.flag == "":
         assert placed.tolerance >= MARGIN * max([*noises, ROUNDING]) * 0.999
-        assert placed.tolerance <= placed.signal / MARGIN * 1.001
+        assert placed.tolerance <= min(placed.signal, 1.0) / MARGIN * 1.001
 
 
 def test_the_middle_is_geometric():
@@ -71,3 +71,7 @@ def test_a_quantity_that_vanishes_has_a_tolerance_too():
 def test_criteria_without_tolerance_are_only_observed(noises, errors, flag):
     seen = observe(noises, errors)
     assert (seen.tolerance, seen.flag) == (None, flag)
+
+
+def test_wild_mutants_widen_nothing():
+    assert place([1e-14], [1e8], 1.0, None).tolerance == place([1e-14], [1.0], 1.0, None).tolerance

@@ -69,6 +69,14 @@ def test_quota_keeps_operators_apart():
     assert quota.admits(candidate(file="c.py", line=8, function="x", operator="comparison"))
 
 
+def test_quota_keeps_crashes_few():
+    quota = Quota(total=12, files=3)
+    for line in range(2):
+        assert quota.admits_crash()
+        quota.take(candidate(line=line + 1), crashes=True)
+    assert not quota.admits_crash()
+
+
 @given(st.dictionaries(st.text(min_size=1, max_size=8), st.integers(1, 9), min_size=2, max_size=12))
 def test_split_has_both_sides_and_depends_on_nothing_else(counts):
     split = split_files(counts)
