@@ -134,8 +134,14 @@ def with_evidence(observable: ObservableSpec, placement: Placement, how: str) ->
     criterion = observable.criterion
     if isinstance(criterion, Norm | Conserved) and placement.tolerance is not None:
         criterion = criterion.model_copy(update={"tolerance": placement.tolerance})
-    evidence = Evidence(noise=placement.noise, signal=placement.signal, how=how)
+    signal = None if placement.signal is None else shortened(placement.signal)
+    evidence = Evidence(noise=shortened(placement.noise), signal=signal, how=how)
     return observable.model_copy(update={"criterion": criterion, "evidence": evidence})
+
+
+def shortened(value: float) -> float:
+    """A measured floor to three digits, rounded: more of them mean nothing."""
+    return float(f"{value:.3g}")
 
 
 def with_cpu(case: Case, seconds: Iterable[float]) -> Case:

@@ -29,6 +29,7 @@ from scienceide.envs.workshop import ReadyEnvironment, Workshop
 from scienceide.repo_builders import calibrate as calibration
 from scienceide.repo_builders import harvest as harvesting
 from scienceide.repo_builders import recipe, tasks
+from scienceide.repo_builders.casefile import annotated
 from scienceide.repo_builders.coverage import record
 from scienceide.repo_builders.draft import Bench, Draft
 from scienceide.repo_builders.gates import GateResult, Trial, run_gates
@@ -199,7 +200,9 @@ def _calibrated(
     runs = references(ready.pristine, ready.specs)
     for name, case in placed.cases.items():
         seconds = [runs[s.id].result.cpu_s for s in ready.specs if s.case_name == name]
-        write_atomically(folder / "cases" / name / "case.toml", to_toml(calibration.with_cpu(case, seconds)))
+        path = folder / "cases" / name / "case.toml"
+        measured = calibration.with_cpu(case, seconds)
+        write_atomically(path, annotated(path.read_text(encoding="utf-8"), measured))
     build.report.flags = [vars(flag) for flag in placed.flags]
     # The workshop remembers environments by folder; the changed one is prepared by a workshop of its own.
     build.shop = Workshop(build.shop.provider, progress=build.progress)
