@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def _episodes(sandbox: str) -> list[Row]:
-    with Workshop(sandbox, remember=False) as shop:
+    with Workshop(sandbox, thrifty=False) as shop:
         _oracle(shop, TRIVIAL)
         rates = []
         shares = []

@@ -24,7 +24,7 @@ def main() -> None:
 
 
 def _rows(sandbox: str) -> list[Row]:
-    with Workshop(sandbox, remember=False) as shop:
+    with Workshop(sandbox, thrifty=False) as shop:
         environment = load_environment(ENVIRONMENT)
         ready = shop.environment(environment)
         before = (ready.pristine.layer / FILE).read_bytes()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from scienceide.base.errors import SandboxError
@@ -70,8 +70,8 @@ class Judge:
         )
 
 
-def measure(pristine: Pristine, contents: Contents) -> Measured:
-    """Run all cases on the pristine code with `contents` laid over it.
+def measure(pristine: Pristine, contents: Contents, runs: Container[str] | None = None) -> Measured:
+    """Run all cases, or those of these run ids, on the pristine code with `contents` laid over it.
 
     Raises:
         SandboxError: no sandbox could be had, or it failed `ATTEMPTS` times.
@@ -80,12 +80,18 @@ def measure(pristine: Pristine, contents: Contents) -> Measured:
     for path in changed:
         if not is_editable(path, pristine.environment.environment.editable):
             raise ValueError(f"{path} is not editable")  # a caller's mistake: patches are filtered before
-    return _retried(lambda: _measure_once(pristine, changed))
+    return _retried(lambda: _measure_once(pristine, changed, runs))
 
 
 def differing(pristine: Pristine, contents: Contents) -> dict[str, bytes | None]:
     """Those contents that are not what the pristine code has anyway."""
-    return {path: data for path, data in sorted(contents.items()) if _pristine_bytes(pristine, path) != data}
+    return {path: data for path, data in sorted(contents.items()) if pristine_bytes(pristine, path) != data}
+
+
+def pristine_bytes(pristine: Pristine, path: str) -> bytes | None:
+    """What the pristine tree has at a path; None where there is no file."""
+    file = pristine.layer / path
+    return file.read_bytes() if file.is_file() else None
 
 
 def contents_key(pristine: Pristine, contents: Contents) -> str:
@@ -122,7 +128,7 @@ def is_compiled(environment: LoadedEnvironment, path: str) -> bool:
     return matches(path, environment.environment.build.compiled)
 
 
-def _measure_once(pristine: Pristine, changed: Contents) -> Measured:
+def _measure_once(pristine: Pristine, changed: Contents, wanted: Container[str] | None) -> Measured:
     started = time.perf_counter()
     environment = pristine.environment
     sandbox = pristine.provider.acquire(pristine.spec(purpose="verify"))
@@ -132,7 +138,8 @@ def _measure_once(pristine: Pristine, changed: Contents) -> Measured:
         if build is not None and build.exit_code != 0:
             wall = time.perf_counter() - started
             return Measured({}, {}, build.cpu_s, wall, build_log=build.text[-2000:])
-        runs = [_run_patiently(sandbox, environment, spec) for spec in run_specs(environment)]
+        specs = [spec for spec in run_specs(environment) if wanted is None or spec.id in wanted]
+        runs = [_run_patiently(sandbox, environment, spec) for spec in specs]
     finally:
         sandbox.close()
     return Measured(
@@ -177,8 +184,3 @@ def _retried(attempt: Callable[[], Measured]) -> Measured:
         except SandboxError:
             continue
     return attempt()
-
-
-def _pristine_bytes(pristine: Pristine, path: str) -> bytes | None:
-    file = pristine.layer / path
-    return file.read_bytes() if file.is_file() else None

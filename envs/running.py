@@ -51,8 +51,10 @@ def run_specs(environment: LoadedEnvironment, *, hidden: bool = True) -> Iterato
                 yield RunSpec(f"{name}#{number}", name, case, {**case.inputs, **variant})
 
 
-def run_case(sandbox: Sandbox, environment: LoadedEnvironment, spec: RunSpec) -> CaseRun:
-    """Run one case on the tree as it stands in `sandbox`.
+def run_case(
+    sandbox: Sandbox, environment: LoadedEnvironment, spec: RunSpec, *, extra: Mapping[str, str] | None = None
+) -> CaseRun:
+    """Run one case on the tree as it stands in `sandbox`, with `extra` environment variables.
 
     Raises:
         SandboxError: the sandbox failed; a case that crashes or runs into a limit is a normal result.
@@ -64,7 +66,7 @@ def run_case(sandbox: Sandbox, environment: LoadedEnvironment, spec: RunSpec) ->
     result = sandbox.run(
         spec.case.command,
         cwd=folder,
-        environment={**build_environment(environment.environment), "CASE_INPUT": "case-input.json"},
+        environment={**build_environment(environment.environment), "CASE_INPUT": "case-input.json", **(extra or {})},
         limits=case_limits(environment.environment, spec.case),
     )
     return CaseRun(spec.id, _collect(sandbox, folder, spec.case), result)

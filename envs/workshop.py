@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
@@ -29,12 +29,15 @@ from scienceide.envs.grading import (
     Measured,
     apply_patch,
     contents_key,
+    differing,
     measure,
+    pristine_bytes,
     put,
     rebuild,
 )
 from scienceide.envs.patch import Patch
 from scienceide.envs.pristine import Pristine, prepare, references
+from scienceide.envs.reach import Reach, reached, record
 from scienceide.envs.running import RunSpec, run_specs
 from scienceide.envs.sandbox import provider as make_provider
 from scienceide.envs.sandbox.protocol import Provider, SandboxSpec
@@ -53,6 +56,8 @@ class ReadyEnvironment:
     pristine: Pristine
     specs: Sequence[RunSpec]
     references: Mapping[str, Outputs]
+    reach: Reach
+    """What each run calls; a run that a patch cannot reach keeps its reference outputs."""
 
 
 @dataclass(frozen=True)
@@ -86,14 +91,15 @@ class Workshop:
         self,
         sandbox: str | Provider = "auto",
         *,
-        remember: bool = True,
+        thrifty: bool = True,
         progress: Progress | None = None,
     ) -> None:
         """Make a workshop.
 
         Args:
             sandbox: `auto`, `bubblewrap`, `docker`, or a provider of one's own (which stays open).
-            remember: reuse the measurement of a state of the code that was measured before.
+            thrifty: run only the cases that a patch can reach (see `reach`), and no state of the code twice.
+                Without it every verification runs everything.
             progress: told about preparations, which can take minutes the first time.
 
         Raises:
@@ -102,7 +108,7 @@ class Workshop:
         self._owns_provider = isinstance(sandbox, str)
         self.provider: Provider = make_provider(sandbox) if isinstance(sandbox, str) else sandbox
         self._progress = progress or Silent()
-        self._remember = remember
+        self._thrifty = thrifty
         self._memory: OrderedDict[str, Measured] = OrderedDict()
         self._ready: dict[str, object] = {}
         self._locks: dict[str, threading.Lock] = {}
@@ -147,10 +153,10 @@ class Workshop:
         """
         key = contents_key(environment.pristine, contents)
         with self._guard:
-            if self._remember and key in self._memory:
+            if self._thrifty and key in self._memory:
                 self._memory.move_to_end(key)
                 return self._memory[key]
-        measured = measure(environment.pristine, contents)
+        measured = self._measure(environment, contents)
         with self._guard:
             self._memory[key] = measured
             while len(self._memory) > REMEMBERED:
@@ -174,12 +180,24 @@ class Workshop:
     ) -> None:
         self.close()
 
+    def _measure(self, environment: ReadyEnvironment, contents: Contents) -> Measured:
+        if not self._thrifty:
+            return measure(environment.pristine, contents)
+        changed = differing(environment.pristine, contents)
+        before = {path: pristine_bytes(environment.pristine, path) for path in changed}
+        runs = reached(environment.reach, before, changed)
+        measured = measure(environment.pristine, contents, runs) if runs else Measured({}, {}, 0.0, 0.0)
+        if measured.build_log:
+            return measured
+        return replace(measured, outputs={**environment.references, **measured.outputs})
+
     def _prepare_environment(self, environment: LoadedEnvironment) -> ReadyEnvironment:
         pristine = prepare(environment, self.provider, self._progress)
         specs = tuple(run_specs(environment))
         runs = references(pristine, specs, self._progress)
         outputs = {s.id: read_outputs(runs[s.id].files, s.case.observables) for s in specs}
-        return ReadyEnvironment(pristine, specs, outputs)
+        reach = record(pristine, specs, self._progress) if self._thrifty else {spec.id: None for spec in specs}
+        return ReadyEnvironment(pristine, specs, outputs, reach)
 
     def _prepare_task(self, task: LoadedTask) -> ReadyTask:
         environment = self.environment(task.environment)
