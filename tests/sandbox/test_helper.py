@@ -8,7 +8,7 @@ from scienceide.base.errors import SandboxError
 from scienceide.envs.sandbox import available, docker_provider, engine, hands, idmap
 from scienceide.envs.sandbox.protocol import SandboxSpec
 
-from .census import census, nothing, wait_for_nothing
+from .census import nothing, wait_for_nothing
 from .conftest import LIMITS
 
 pytestmark = pytest.mark.docker
@@ -27,8 +27,14 @@ def helped(tmp_path, monkeypatch):
     made = docker_provider.DockerProvider(spares=0)
     yield made, root
     made.close()
-    found = wait_for_nothing(tmp_path / "cache", os.getpid(), 5.0)
-    assert nothing({**found, "containers": [n for n in found["containers"] if "helper" in n]}), found
+    assert nothing(wait_for_nothing(tmp_path / "cache", -1))
+    assert helpers() == []
+
+
+def helpers():
+    """The helper containers of this process."""
+    found = engine.client().containers(all=True, filters={"label": f"{engine.LABEL}=helper"})
+    return [c["Id"] for c in found if c["Labels"][f"{engine.LABEL}.pid"] == str(os.getpid())]
 
 
 def test_a_tree_that_the_helper_lays(helped, layers, tmp_path):
@@ -47,13 +53,11 @@ def test_a_tree_that_the_helper_lays(helped, layers, tmp_path):
     sandbox.close()
 
 
-def test_without_the_helper_there_is_a_sandbox_error(helped, layers, tmp_path):
+def test_without_the_helper_there_is_a_sandbox_error(helped, layers):
     maker, root = helped
     sandbox = maker.acquire(SandboxSpec(root=root, layers=layers, limits=LIMITS))
-    census(tmp_path / "cache", os.getpid())
-    for container in engine.client().containers(filters={"label": f"{engine.LABEL}=helper"}):
-        if container["Labels"][f"{engine.LABEL}.pid"] == str(os.getpid()):
-            engine.remove_container(container["Id"])
+    for container in helpers():
+        engine.remove_container(container)
     with pytest.raises(SandboxError, match="the container is gone"):
         sandbox.reset()
 
