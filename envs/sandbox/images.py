@@ -37,7 +37,7 @@ def prepare(*, base: str, system: Sequence[str], requirements: Sequence[str], in
     if base != "python":
         raise UserError(f"No base named {base!r} for Docker; known: python.")
     below = base_image.resolve()
-    identity = content_hash(_RECIPE, below, sorted(system), sorted(requirements), index_cutoff)
+    identity = identity_of(below, system, requirements, index_cutoff)
     tag = f"{_REPOSITORY}:{identity}"
     if (found := base_image.image_id(tag)) is not None:
         return Root("docker", identity, found)
@@ -49,6 +49,11 @@ def prepare(*, base: str, system: Sequence[str], requirements: Sequence[str], in
     if made is None:
         raise SandboxError(f"The Docker engine lost the image {tag} right after making it.")
     return Root("docker", identity, made)
+
+
+def identity_of(below: str, system: Sequence[str], requirements: Sequence[str], cutoff: str | None) -> str:
+    """Content address of an image made from the image `below`."""
+    return content_hash(_RECIPE, below, sorted(system), sorted(requirements), cutoff)
 
 
 @contextlib.contextmanager
