@@ -69,7 +69,7 @@ class LoraConfig(Strict):
     dropout: float | None = Field(default=None, ge=0, lt=1)
     """On the adapter's input."""
     top_layers: int | None = Field(default=None, ge=1)
-    """Adapt only so many layers, counted from the top; backpropagation stops below them. All when left out."""
+    """Adapt only so many layers, counted from the top; backpropagation stops below them."""
 
 
 class SFTConfig(Strict):

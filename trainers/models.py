@@ -28,6 +28,8 @@ class LoraDefaults:
     alpha: int = 32
     dropout: float = 0.0
     targets: str | tuple[str, ...] = "all-linear"
+    top_layers: int | None = None
+    """Only so many layers, from the top; all when None. Backpropagation stops below them."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,7 @@ _SPECS = (
         licence="Apache-2.0",
         context=8192,
         speech="text",
+        lora=LoraDefaults(top_layers=15),
         prepare=prepare_smollm2,
     ),
     ModelSpec(

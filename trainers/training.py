@@ -32,7 +32,7 @@ def adapter(loaded: LoadedModel, wanted: LoraConfig) -> Any:
 
     defaults = loaded.spec.lora
     layers = loaded.model.config.get_text_config().num_hidden_layers
-    top = min(wanted.top_layers or layers, layers)
+    top = min(wanted.top_layers or defaults.top_layers or layers, layers)
     targets = linear_names(loaded.model) if defaults.targets == "all-linear" else list(defaults.targets)
     return PeftLora(
         r=wanted.rank or defaults.rank,
