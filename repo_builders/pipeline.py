@@ -108,7 +108,8 @@ def build_environment(
             raise UserError(f"{output} was made by someone else meanwhile.")
         # The environment's folder must bear its name, and the scratch folder's name is temporary.
         folder = scratch / output.name
-        shop = Workshop(provider, progress=progress or Silent())
+        # Gates run everything: what they prove must not rest on what grading later saves.
+        shop = Workshop(provider, thrifty=False, progress=progress or Silent())
         build = _Build(options, progress or Silent(), shop, BuildReport(environment=output.name))
         with build.stage("recipe"):
             _write_recipe(source, folder, build)
@@ -205,7 +206,7 @@ def _calibrated(
         write_atomically(path, annotated(path.read_text(encoding="utf-8"), measured))
     build.report.flags = [vars(flag) for flag in placed.flags]
     # The workshop remembers environments by folder; the changed one is prepared by a workshop of its own.
-    build.shop = Workshop(build.shop.provider, progress=build.progress)
+    build.shop = Workshop(build.shop.provider, thrifty=False, progress=build.progress)
     return build.shop.environment(load_environment(str(folder)))
 
 
