@@ -31,9 +31,11 @@ def test_every_folder_with_code_is_a_package():
 
 def test_every_dependency_is_pinned():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    pinned = {line.partition("==")[0].lower().replace("_", "-") for line in (ROOT / "constraints.txt").open()}
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    pinned = {line.partition("==")[0].lower().replace("_", "-") for line in lines}
     extras = project["optional-dependencies"]
-    wanted = [*project["dependencies"], *(d for name in ("docker", "train", "chat", "lab", "dev") for d in extras[name])]
+    named = [d for name in ("docker", "train", "chat", "lab", "dev") for d in extras[name]]
+    wanted = [*project["dependencies"], *named]
     for requirement in wanted:
         name = requirement.split(";")[0].split(">")[0].split("[")[0].split("=")[0].strip().lower()
         assert name in pinned, requirement
