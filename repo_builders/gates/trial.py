@@ -8,7 +8,7 @@ from pathlib import Path
 
 from scienceide.base.errors import TaskError
 from scienceide.envs.defects import fixed_files
-from scienceide.envs.grading import Judge, Measured, measure
+from scienceide.envs.grading import Judge, Measured
 from scienceide.envs.workshop import build_layer
 from scienceide.repo_builders.draft import Bench, Draft
 from scienceide.repo_builders.gates.search import Report, Sweep, search_agent_view
@@ -56,14 +56,14 @@ class Trial:
         The first runs everything the way grading does. The others repeat the runs that reach the defect: the
         rest executes pristine code only, whose noise is measured when tolerances are placed.
         """
-        first = self._verdict(measure(self.bench.ready.pristine, self.initial))
+        first = self._verdict(self.bench.run_all(self.initial))
         again = (self.bench.runner.again(self.draft.candidate) for _ in range(REPEATS - 1))
         return (first, *(self._verdict(measured) for measured in again))
 
     @cached_property
     def repaired(self) -> Verdict:
         """The verdict of the known fix."""
-        return self._verdict(self.bench.shop.measure(self.bench.ready, self.fixed))
+        return self._verdict(self.bench.run_all(self.fixed))
 
     @cached_property
     def search(self) -> Report:

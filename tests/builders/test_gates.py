@@ -71,6 +71,10 @@ def test_deterministic_fires():
     assert not wavering.passed
     assert wavering.evidence["cases"] == ["a"]
     assert not deterministic.check([same, same, Verdict.ungraded("no sandbox")]).passed
+    ended = [case().model_copy(update={"note": f"exit code 1: 1 failed in {n} s"}) for n in range(3)]
+    assert deterministic.check([graded(c) for c in ended]).passed
+    killed = case().model_copy(update={"note": "stopped at its cpu limit"})
+    assert not deterministic.check([graded(ended[0]), graded(ended[1]), graded(killed)]).passed
 
 
 def test_oracle_fires():
