@@ -111,7 +111,7 @@ def train(
     kind = "sft" if algorithm == "sft" else "rl"
     chosen = {} if tasks is None else {"tasks": tuple(tasks)}
     config = make_config(SFTConfig if kind == "sft" else RLConfig, {"model": model, **chosen, **settings})
-    return _launch(kind, config.model_dump(mode="json"))
+    return _launch(kind, config.model_dump(mode="json", exclude_none=True))
 
 
 def evaluate(model: str = "smollm2-135m", *, tasks: Sequence[str] | None = None, **settings: Any) -> RunHandle:
@@ -120,7 +120,7 @@ def evaluate(model: str = "smollm2-135m", *, tasks: Sequence[str] | None = None,
 
     chosen = {} if tasks is None else {"tasks": tuple(tasks)}
     config = make_config(EvalConfig, {"model": model, **chosen, **settings})
-    return _launch("eval", config.model_dump(mode="json"))
+    return _launch("eval", config.model_dump(mode="json", exclude_none=True))
 
 
 def runs() -> list[RunHandle]:
@@ -244,7 +244,7 @@ def _launch(kind: str, config: Mapping[str, Any]) -> RunHandle:
     title = f"{kind} {config['model']}"
     run = store.start(kind, title, config)  # type: ignore[arg-type]
     path = run.folder / "config.toml"
-    write_atomically(path, tomli_w.dumps({k: v for k, v in config.items() if v is not None}))
+    write_atomically(path, tomli_w.dumps(dict(config)))
     command = [sys.executable, "-m", "scienceide", kind, "--config", str(path), "--run", run.id]
     with open(run.folder / "output.log", "ab") as log:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
