@@ -27,9 +27,11 @@ def make_catalog(root):
 
 @pytest.fixture
 def catalog(tmp_path, monkeypatch):
-    """A catalog with both sides of a split."""
-    monkeypatch.setenv("SCIENCEIDE_CATALOG", str(make_catalog(tmp_path / "catalog")))
-    return tmp_path / "catalog"
+    """A catalog with both sides of a split, and nothing besides: the shipped one is out of sight."""
+    root = make_catalog(tmp_path / "catalog")
+    monkeypatch.setattr("scienceide.envs.catalog.CATALOG", root)
+    monkeypatch.setenv("SCIENCEIDE_CATALOG", str(root))
+    return root
 
 
 def _replace(path, old, new, count=-1):

@@ -137,7 +137,8 @@ def test_a_killed_run_goes_on(catalog, shop, tmp_path):
         process.wait()
     kept = Kept()
     result = train_rl(config(steps=4), tmp_path, shop=shop, recorder=kept)
-    assert min(step for step, values in kept.metrics if "reward" in values) > 2
+    # The second checkpoint may be half: then it goes on from the first.
+    assert min(step for step, values in kept.metrics if "reward" in values) > 1, "it began again"
     assert len(result.rewards) == 4, "the curve is whole"
 
 

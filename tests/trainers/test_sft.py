@@ -130,7 +130,7 @@ def test_a_killed_run_goes_on_to_the_same_weights(tmp_path, trained):
     kept = Kept()
     result = fit(config(), RECORDS, tmp_path, recorder=kept)
     first = min(step for step, values in kept.metrics if "loss" in values)
-    assert first > 2, "it began again instead of going on"
+    assert first > 1, "it began again"  # the second checkpoint may be half: then it goes on from the first
     ours = load_model(str(result.model), device="cpu").model.state_dict()
     theirs = load_model(str(trained[0].model), device="cpu").model.state_dict()
     assert all(torch.allclose(ours[name], theirs[name], atol=1e-6) for name in theirs)
