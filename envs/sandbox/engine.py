@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import sys
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +15,7 @@ from scienceide.envs.sandbox.protocol import Availability
 
 LABEL = "scienceide"
 _TIMEOUT_S = 120
+_NOTICED_S = 3.0
 
 
 @functools.cache
@@ -111,6 +113,11 @@ def evidence(container: str) -> str:
     """What is known of a container's end: how it ended, and its last words."""
     with contextlib.suppress(SandboxError):
         state = state_of(container)
+        deadline = time.monotonic() + _NOTICED_S
+        while state.get("Running") and time.monotonic() < deadline:
+            # A busy engine takes a moment to notice that its container has ended.
+            time.sleep(0.1)
+            state = state_of(container)
         if not state:
             return "the container is gone"
         with speaking("read a log"):
