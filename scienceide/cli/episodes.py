@@ -30,6 +30,7 @@ def run_episode(
     base_url: Annotated[str | None, typer.Option(envvar="OPENAI_BASE_URL", help="For chat: the endpoint.")] = None,
     replay: Annotated[Path | None, typer.Option(help="For replay: an episode's JSON, as `--json` prints it.")] = None,
     hint: Annotated[int | None, typer.Option(help="Hint level shown to the agent, 1 the strongest.")] = None,
+    style: Annotated[str, typer.Option(help="For local: how the task is put to it: full, compact or tools.")] = "full",
     seed: int = 0,
     max_turns: int = 30,
     json: Json = False,
@@ -39,7 +40,15 @@ def run_episode(
     from scienceide.envs.workshop import Workshop
 
     loaded = load_task(task)
-    player = make_agent(agent, model=model, base_url=base_url, replay=replay)
+    policy = None
+    if agent == "local" and model:
+        from scienceide.trainers.policy import load_policy
+
+        with bars(quiet=json) as progress:
+            policy = load_policy(model, progress=progress)
+    player = make_agent(
+        agent, model=model, base_url=base_url, replay=replay, policy=policy, style=style, turns=max_turns
+    )
     settings = {"task": loaded.id, "agent": agent, "model": model, "hint": hint, "seed": seed}
     with Store().start("episode", f"{agent} on {loaded.id}", settings) as job:
         with bars(quiet=json) as progress, Workshop(sandbox, progress=progress) as shop:
