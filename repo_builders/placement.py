@@ -34,7 +34,7 @@ def place(noises: Sequence[float], errors: Sequence[float | None], size: float, 
         noises: errors of legitimate runs against the reference.
         errors: errors of mutants; None where a mutant left no number.
         size: the observable's magnitude in error units: 1 for relative errors, max |reference| for absolute. An
-            error of that size is all wrong, so what lies above it is no reason for a wider tolerance.
+            error of that size is all wrong, so a larger signal counts as that large.
         present: the tolerance that the case's author chose, used where no mutant moves the observable.
     """
     noise = max(noises, default=0.0)
@@ -45,8 +45,8 @@ def place(noises: Sequence[float], errors: Sequence[float | None], size: float, 
     if not moved:
         kept = None if present is None else max(present, lowest)
         return Placement(kept, noise, None, "no mutant moves it")
-    signal = statistics.median(moved)
-    highest = min(signal, size or signal) / MARGIN
+    signal = min(statistics.median(moved), size or math.inf)
+    highest = signal / MARGIN
     if highest < lowest:
         return Placement(present, noise, signal, "the signal is not clear of the noise")
     return Placement(rounded(math.sqrt(lowest * highest), lowest, highest), noise, signal)
