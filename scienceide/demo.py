@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 ENVIRONMENTS = ("fluids", "spglib")
 MODEL = "smollm2-135m"
+BATCH = 8
+"""Episodes at a time while a model is measured: it answers them in one batch."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ def run_demo(
         rows = [phases.do(name, partial(_anchors, name, size, shop, run, progress)) for name in environments]
 
         def measure(name: str, of: str) -> dict[str, Any]:
-            config = EvalConfig(model=of, tasks=tuple(heldout), hints=(1, "none"), confidence=0.9, sandbox=sandbox)
+            config = EvalConfig(model=of, tasks=tuple(heldout), hints=(1, "none"), confidence=0.9, concurrency=BATCH)
             found = evaluate(config, run.folder / f"eval-{name}", shop=shop, recorder=run, progress=progress)
             return found.as_json()
 
