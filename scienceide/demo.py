@@ -78,6 +78,7 @@ def run_demo(
     """
     size = size or DemoSize()
     phases = _Phases(run.folder)
+    environments = [name for name in environments if load_environment(name).task_names]
     heldout = pick([t for t in tasks(split="heldout") if t.environment.name in environments], size.heldout)
     with Workshop(sandbox, progress=progress) as shop:
         rows = [phases.do(name, partial(_anchors, name, size, shop, run, progress)) for name in environments]

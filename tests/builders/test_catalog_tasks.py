@@ -11,7 +11,8 @@ from scienceide.envs.formats.io import load_json
 from scienceide.envs.sources import fetch
 from scienceide.repo_builders.gates import GATES
 
-ENVIRONMENTS = sorted(p.parent.name for p in CATALOG.glob("*/environment.toml"))
+ENVIRONMENTS = sorted({p.parents[2].name for p in CATALOG.glob("*/tasks/*/task.toml")})
+"""Those with published tasks; one whose tasks are still being made is no fault."""
 QUOTATION = 16
 """Characters, white space aside, from which a line of code is recognisable."""
 
@@ -19,6 +20,10 @@ QUOTATION = 16
 def tasks_of(name):
     folders = sorted(p.parent for p in (CATALOG / name).glob("tasks/*/task.toml"))
     return {f.name: (f, load_toml(f / "task.toml", Task), load_json(f / "defect.json", Defect)) for f in folders}
+
+
+def test_there_are_published_tasks():
+    assert "fluids" in ENVIRONMENTS
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
