@@ -38,6 +38,7 @@ from scienceide.repo_builders.mutants import MutantRunner
 from scienceide.repo_builders.mutate import Candidate, candidates, language_of
 from scienceide.repo_builders.report import BuildReport, Rejected
 from scienceide.repo_builders.select import Quota, shortlist, split_files
+from scienceide.repo_builders.siblings import Siblings
 
 GATE_VERSION = 1
 """Counts up when gates change, so that earlier words no longer hold."""
@@ -216,6 +217,7 @@ def _screen(
     """Mutants that could become tasks, some more than are wanted, since gates will refuse some."""
     wanted = build.options.tasks + max(4, build.options.tasks // 4)
     quota = Quota(wanted, len({c.edit.file for c in order}))
+    siblings = Siblings(ready.pristine.source)
     kept: list[tasks.Assessment] = []
     build.progress.start("screen mutants", wanted)
     tried = 0
@@ -223,6 +225,9 @@ def _screen(
         if len(kept) >= wanted or tried >= wanted * build.options.screened_per_task:
             break
         if not quota.admits(candidate):
+            continue
+        if siblings.give_away(candidate):
+            build.report.reject(Rejected.of(candidate, "reachable", "the site stands elsewhere too, or is too short"))
             continue
         tried += 1
         assessment = tasks.assess(runner.measure(candidate), ready)
