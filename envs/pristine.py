@@ -95,14 +95,13 @@ def prepare(
     record = environment.environment
     source = fetch(record.source, environment.folder, progress)
     image = record.image
-    progress.start("prepare the system")
-    root = provider.prepare_root(
-        base=image.base,
-        system=image.system,
-        requirements=image.requirements,
-        index_cutoff=image.index_cutoff.isoformat() if image.index_cutoff else None,
-    )
-    progress.finish()
+    with progress.phase("prepare the system"):
+        root = provider.prepare_root(
+            base=image.base,
+            system=image.system,
+            requirements=image.requirements,
+            index_cutoff=image.index_cutoff.isoformat() if image.index_cutoff else None,
+        )
     build = record.build.model_dump(mode="json", exclude={"incremental", "compiled"})
     key = content_hash(_RECIPE, record.source.sha256, root.identity, build, dict(extra or {}))
     final = cache_dir("pristine") / key

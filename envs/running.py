@@ -7,7 +7,7 @@ The same function runs the pristine code (references), the agent's code (`check`
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from scienceide.envs.sandbox.protocol import TREE, CommandResult, Limits, Sandbo
 
 CPU_MULTIPLE = 10.0
 """A case may use this many times the CPU time of its pristine run, and at least `CPU_LEAST` seconds."""
-CPU_LEAST = 10.0
+CPU_LEAST = 5.0
 OUTPUT_BYTES = 64 * 2**20
 
 
@@ -99,6 +99,11 @@ def case_limits(environment: Environment, case: Case) -> Limits:
         cpu = max(CPU_LEAST, CPU_MULTIPLE * case.cpu)
         limits = replace(limits, cpu_s=cpu, wall_s=60.0 + 20.0 * cpu)
     return limits
+
+
+def with_cpu(case: Case, seconds: Iterable[float]) -> Case:
+    """The case with the measured CPU time of its dearest run."""
+    return case.model_copy(update={"cpu": max(0.01, round(max(seconds), 2))})
 
 
 def _collect(sandbox: Sandbox, folder: str, case: Case) -> dict[str, bytes]:

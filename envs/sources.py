@@ -242,14 +242,13 @@ def _save(sdist: Sdist, target: Path, index: Index, progress: Progress) -> str:
         with _client(index).stream("GET", sdist.url) as reply, open(target, "wb") as out:
             reply.raise_for_status()
             size = reply.headers.get("content-length")
-            progress.start(f"fetch {sdist.filename}", int(size) if size else None)
-            for chunk in reply.iter_bytes(1 << 16):
-                digest.update(chunk)
-                out.write(chunk)
-                progress.advance(len(chunk))
+            with progress.phase(f"fetch {sdist.filename}", int(size) if size else None) as bar:
+                for chunk in reply.iter_bytes(1 << 16):
+                    digest.update(chunk)
+                    out.write(chunk)
+                    bar.advance(len(chunk))
     except httpx.HTTPError as error:
         raise UserError(f"{sdist.filename}: the download failed ({error}).") from None
-    progress.finish()
     return digest.hexdigest()
 
 

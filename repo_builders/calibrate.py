@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -142,11 +142,6 @@ def with_evidence(observable: ObservableSpec, placement: Placement, how: str) ->
 def shortened(value: float) -> float:
     """A measured floor to three digits, rounded: more of them mean nothing."""
     return float(f"{value:.3g}")
-
-
-def with_cpu(case: Case, seconds: Iterable[float]) -> Case:
-    """The case with the measured CPU time of its dearest run."""
-    return case.model_copy(update={"cpu": max(0.01, round(max(seconds), 2))})
 
 
 def _place(

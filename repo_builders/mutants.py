@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -17,7 +17,8 @@ from scienceide.base.paths import cache_dir, content_hash, write_atomically
 from scienceide.envs.defects import broken_files, reader
 from scienceide.envs.formats import Defect
 from scienceide.envs.grading import Measured, describe_end, put, rebuild
-from scienceide.envs.running import run_case
+from scienceide.envs.pristine import references
+from scienceide.envs.running import run_case, with_cpu
 from scienceide.envs.sandbox.protocol import Sandbox
 from scienceide.envs.workshop import ReadyEnvironment
 from scienceide.repo_builders.coverage import Coverage
@@ -56,7 +57,11 @@ class MutantRunner:
     def __init__(self, ready: ReadyEnvironment, coverage: Coverage) -> None:
         self._ready = ready
         self._coverage = coverage
-        self._specs = {spec.id: spec for spec in ready.specs}
+        # What a recipe does not yet say, how long a run takes, decides how soon a mutant counts as hanging.
+        pristine = references(ready.pristine, ready.specs)
+        self._specs = {
+            spec.id: replace(spec, case=with_cpu(spec.case, [pristine[spec.id].result.cpu_s])) for spec in ready.specs
+        }
         self._read = reader(ready.pristine.layer)
         self._sandbox: Sandbox | None = None
         self._key = runs_key(ready)

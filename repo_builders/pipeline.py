@@ -23,6 +23,7 @@ from scienceide.envs.defects import to_text
 from scienceide.envs.formats import to_toml
 from scienceide.envs.patch import is_editable
 from scienceide.envs.pristine import prepare, references
+from scienceide.envs.running import with_cpu
 from scienceide.envs.sandbox.protocol import Provider
 from scienceide.envs.sources import fetch, resolve
 from scienceide.envs.workshop import ReadyEnvironment, Workshop
@@ -203,7 +204,7 @@ def _calibrated(
     for name, case in placed.cases.items():
         seconds = [runs[s.id].result.cpu_s for s in ready.specs if s.case_name == name]
         path = folder / "cases" / name / "case.toml"
-        measured = calibration.with_cpu(case, seconds)
+        measured = with_cpu(case, seconds)
         write_atomically(path, annotated(path.read_text(encoding="utf-8"), measured))
     build.report.flags = [vars(flag) for flag in placed.flags]
     # The workshop remembers environments by folder; the changed one is prepared by a workshop of its own.
@@ -219,26 +220,26 @@ def _screen(
     quota = Quota(wanted, len({c.edit.file for c in order}))
     siblings = Siblings(ready.pristine.source)
     kept: list[tasks.Assessment] = []
-    build.progress.start("screen mutants", wanted)
     tried = 0
-    for candidate in order:
-        if len(kept) >= wanted or tried >= wanted * build.options.screened_per_task:
-            break
-        if not quota.admits(candidate):
-            continue
-        if siblings.give_away(candidate):
-            build.report.reject(Rejected.of(candidate, "reachable", "the site stands elsewhere too, or is too short"))
-            continue
-        tried += 1
-        assessment = tasks.assess(runner.measure(candidate), ready)
-        rejected = assessment.rejected or ("" if not assessment.crashes or quota.admits_crash() else "crashes")
-        if rejected:
-            build.report.reject(Rejected.of(candidate, rejected, "screening"))
-            continue
-        quota.take(candidate, crashes=assessment.crashes)
-        kept.append(assessment)
-        build.progress.advance(1, candidate.edit.operator)
-    build.progress.finish()
+    with build.progress.phase("screen mutants", wanted) as bar:
+        for candidate in order:
+            if len(kept) >= wanted or tried >= wanted * build.options.screened_per_task:
+                break
+            if not quota.admits(candidate):
+                continue
+            if siblings.give_away(candidate):
+                why = "the site stands elsewhere too, or is too short"
+                build.report.reject(Rejected.of(candidate, "reachable", why))
+                continue
+            tried += 1
+            assessment = tasks.assess(runner.measure(candidate), ready)
+            rejected = assessment.rejected or ("" if not assessment.crashes or quota.admits_crash() else "crashes")
+            if rejected:
+                build.report.reject(Rejected.of(candidate, rejected, "screening"))
+                continue
+            quota.take(candidate, crashes=assessment.crashes)
+            kept.append(assessment)
+            bar.advance(1, candidate.edit.operator)
     build.report.screened = tried
     return kept
 
@@ -249,22 +250,20 @@ def _gate(
     """Drafts that pass every gate, with what the gates said and the CPU seconds of a verification."""
     names = tasks.name_drafts(assessments)
     drafts = [tasks.draft(a, bench.ready, name) for a, name in zip(assessments, names, strict=True)]
-    build.progress.start("search the system")
-    sweep = sweep_system(drafts, bench)
-    build.progress.finish()
+    with build.progress.phase("search the system"):
+        sweep = sweep_system(drafts, bench)
     passed: list[tuple[Draft, list[GateResult], float]] = []
-    build.progress.start("gates", build.options.tasks)
-    for draft in drafts:
-        if len(passed) >= build.options.tasks:
-            break
-        results, cpu_s = _results(Trial(draft, bench, sweep))
-        build.report.count_gates(results)
-        if all(result.passed for result in results):
-            passed.append((draft, results, cpu_s))
-            build.progress.advance(1, draft.name)
-        else:
-            build.report.reject(Rejected.of(draft.candidate, results[-1].gate, results[-1].reason))
-    build.progress.finish()
+    with build.progress.phase("gates", build.options.tasks) as bar:
+        for draft in drafts:
+            if len(passed) >= build.options.tasks:
+                break
+            results, cpu_s = _results(Trial(draft, bench, sweep))
+            build.report.count_gates(results)
+            if all(result.passed for result in results):
+                passed.append((draft, results, cpu_s))
+                bar.advance(1, draft.name)
+            else:
+                build.report.reject(Rejected.of(draft.candidate, results[-1].gate, results[-1].reason))
     return passed
 
 

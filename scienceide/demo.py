@@ -88,12 +88,12 @@ def run_demo(
             found = evaluate(config, run.folder / f"eval-{name}", shop=shop, recorder=run, progress=progress)
             return found.as_json()
 
-        results = {"base": phases.do("base", lambda: measure("base", model))}
+        results = {model: phases.do("base", lambda: measure("base", model))}
         tuned = phases.do("sft", lambda: _sft(run, sandbox, size, model, environments, progress))
-        results["after SFT"] = phases.do("eval-sft", lambda: measure("sft", tuned["model"]))
+        results["… after SFT"] = phases.do("eval-sft", lambda: measure("sft", tuned["model"]))
         better = phases.do("rl", lambda: _rl(run, sandbox, size, tuned["model"], environments, shop, progress))
-        results["after SFT + RL"] = phases.do("eval-rl", lambda: measure("rl", better["model"]))
-    models = tuple({"model": f"{model} {name}".removesuffix(" base"), **found} for name, found in results.items())
+        results["… after SFT and RL"] = phases.do("eval-rl", lambda: measure("rl", better["model"]))
+    models = tuple({**found, "model": name} for name, found in results.items())
     return DemoResult(tuple(rows), models, run.folder)
 
 

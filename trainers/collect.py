@@ -80,7 +80,7 @@ def collect(
     Raises:
         UserError, TaskError: a task does not exist or is broken; the episodes that have ended are kept.
     """
-    report, bar, done = recorder or Unrecorded(), progress or Silent(), Collected()
+    report, done = recorder or Unrecorded(), Collected()
 
     def keep(record: EpisodeRecord) -> None:
         done.records.append(record)
@@ -92,13 +92,12 @@ def collect(
     def play(job: Job) -> Callable[[], EpisodeRecord]:
         return lambda: run(agent, shop, job.task, seed=job.seed, hint=job.hint, max_turns=max_turns)
 
-    bar.start(f"{agent.name} episodes", len(todo))
-    try:
-        _run_all([play(job) for job in todo], concurrency, keep)
-    finally:
-        if store is not None:
-            store.flush()
-    bar.finish(f"{done.ungraded} ungraded" if done.ungraded else "")
+    with (progress or Silent()).phase(f"{agent.name} episodes", len(todo)) as bar:
+        try:
+            _run_all([play(job) for job in todo], concurrency, keep)
+        finally:
+            if store is not None:
+                store.flush()
     return done
 
 

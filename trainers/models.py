@@ -5,17 +5,22 @@ A model is named by a registry entry or by a folder that holds one (a checkpoint
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from scienceide.base.errors import ModelError, UserError, unknown
+from scienceide.base.paths import write_atomically
 from scienceide.base.progress import Progress, Silent
 from scienceide.trainers.smollm2 import prepare_smollm2
 from scienceide.trainers.tiny import prepare_tiny
 
 Precision = Literal["float32", "bfloat16"]
+ORIGIN = "scienceide-model.json"
+"""In the folder of a trained model."""
+
 Speech = Literal["text", "tools"]
 """How a model calls tools: by the text protocol, or by the tool calls of its own chat template."""
 
@@ -59,6 +64,15 @@ class ModelSpec:
     parallel: ParallelDefaults = field(default_factory=ParallelDefaults)
     prepare: Callable[[Progress], Path] | None = None
     """Makes the local folder of an embedded model; None for one from the hub."""
+    trained: tuple[str, ...] = ()
+    """What has been done to it since, such as `("sft", "rl")`."""
+    base: str = ""
+    """The registry entry that a trained model began as; empty for the entry itself and for foreign models."""
+
+    @property
+    def label(self) -> str:
+        """A short name for people: `smollm2-135m + sft`."""
+        return " + ".join((self.base or self.name, *self.trained))
 
 
 @dataclass(frozen=True)
@@ -122,17 +136,39 @@ def find_model(name: str) -> ModelSpec:
     if name in MODELS:
         return MODELS[name]
     folder = Path(name)
-    if (folder / "config.json").is_file():
-        return ModelSpec(
-            name=name,
-            source=str(folder),
-            parameters=float("nan"),
-            licence="",
-            context=_context(folder),
-            speech=_speech(folder),
-            prepare=lambda progress: folder,
-        )
-    raise unknown("model", name, MODELS)
+    if not (folder / "config.json").is_file():
+        raise unknown("model", name, MODELS)
+    origin = _origin(folder)
+    if origin is not None:
+        base, trained = origin
+        own = MODELS[base]
+        return replace(own, name=name, source=name, prepare=lambda _: folder, trained=trained, base=base)
+    return ModelSpec(
+        name=name,
+        source=name,
+        parameters=float("nan"),
+        licence="",
+        context=_context(folder),
+        speech="tools",
+        prepare=lambda _: folder,
+    )
+
+
+def write_origin(folder: Path, spec: ModelSpec, job: str) -> None:
+    """Note in a saved model's folder what it came from, so that its defaults are found again."""
+    base = spec.base or spec.name
+    if base in MODELS:
+        write_atomically(folder / ORIGIN, json.dumps({"base": base, "trained": [*spec.trained, job]}))
+
+
+def _origin(folder: Path) -> tuple[str, tuple[str, ...]] | None:
+    """The registry entry that a folder's model began as, and what was done to it; None for a foreign model."""
+    try:
+        data = json.loads((folder / ORIGIN).read_text(encoding="utf-8"))
+        base, trained = str(data["base"]), tuple(str(job) for job in data["trained"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return (base, trained) if base in MODELS else None
 
 
 def load_model(name: str, progress: Progress | None = None, *, device: str | None = None) -> LoadedModel:
@@ -197,10 +233,3 @@ def _context(folder: Path) -> int:
     from transformers import AutoConfig
 
     return int(AutoConfig.from_pretrained(folder).get_text_config().max_position_embeddings)
-
-
-def _speech(folder: Path) -> Speech:
-    """Models saved from ours carry our template; any other is taken to call tools its own way."""
-    template = folder / "chat_template.jinja"
-    ours = template.is_file() and "f.arguments.text is defined" in template.read_text(encoding="utf-8")
-    return "text" if ours else "tools"

@@ -106,10 +106,10 @@ def train_rl(
 
 
 def _train(
-    config: RLConfig, tasks: list[LoadedTask], folder: Path, shop: Workshop, recorder: Recorder, bar: Progress
+    config: RLConfig, tasks: list[LoadedTask], folder: Path, shop: Workshop, recorder: Recorder, progress: Progress
 ) -> RLResult:
     quiet_libraries()
-    loaded = load_model(config.model, bar)
+    loaded = load_model(config.model, progress)
     started = time.perf_counter()
     with Trajectories(folder / "trajectories", flush_every=config.groups * config.generations) as store:
         keep = _Keeper(store, recorder)
@@ -117,15 +117,14 @@ def _train(
         trainer = make_trainer(config, loaded, tasks, settings, folder)
         settings.version = lambda: int(trainer.state.global_step)
         silence(trainer)
-        trainer.add_callback(reporting(recorder, bar))
-        bar.start(f"reinforce {config.model}", config.steps)
         try:
-            trainer.train(resume_from_checkpoint=last_checkpoint(folder))
+            with progress.phase(f"reinforce {loaded.spec.label}", config.steps) as bar:
+                trainer.add_callback(reporting(recorder, bar))
+                trainer.train(resume_from_checkpoint=last_checkpoint(folder))
         finally:
             settings.close()
-    bar.finish()
     rewards = tuple(entry["reward"] for entry in trainer.state.log_history if "reward" in entry)
-    model = save_model(trainer, loaded.tokenizer, folder)
+    model = save_model(trainer, loaded, folder, "rl")
     seconds = time.perf_counter() - started
     steps = int(trainer.state.global_step)
     result = RLResult(model, steps, keep.episodes, keep.ungraded, rewards, seconds)

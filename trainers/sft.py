@@ -147,7 +147,12 @@ def _records(config: SFTConfig, folder: Path, recorder: Recorder, progress: Prog
 
 
 def _train(
-    config: SFTConfig, loaded: LoadedModel, samples: Sequence[Sample], folder: Path, recorder: Recorder, bar: Progress
+    config: SFTConfig,
+    loaded: LoadedModel,
+    samples: Sequence[Sample],
+    folder: Path,
+    recorder: Recorder,
+    progress: Progress,
 ) -> tuple[float, Path]:
     from datasets import Dataset
     from transformers import set_seed
@@ -174,12 +179,11 @@ def _train(
         train_dataset=dataset,
         processing_class=loaded.tokenizer,
         peft_config=adapter(loaded, config.lora),
-        callbacks=[reporting(recorder, bar)],
     )
     silence(trainer)
     per_epoch = math.ceil(len(samples) / (config.batch * config.accumulate))
-    bar.start(f"fine-tune {config.model}", math.ceil(per_epoch * config.epochs))
-    trainer.train(resume_from_checkpoint=last_checkpoint(folder))
+    with progress.phase(f"fine-tune {loaded.spec.label}", math.ceil(per_epoch * config.epochs)) as bar:
+        trainer.add_callback(reporting(recorder, bar))
+        trainer.train(resume_from_checkpoint=last_checkpoint(folder))
     losses = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry][-per_epoch:]
-    bar.finish()
-    return sum(losses) / len(losses), save_model(trainer, loaded.tokenizer, folder)
+    return sum(losses) / len(losses), save_model(trainer, loaded, folder, "sft")

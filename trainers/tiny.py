@@ -19,10 +19,9 @@ def prepare_tiny(progress: Progress) -> Path:
     final = cache_dir("models") / f"tiny-{_LAYOUT}"
     with building(final) as scratch:
         if scratch is not None:
-            progress.start("make the tiny model", 1)
-            _save(scratch)
-            progress.advance()
-            progress.finish()
+            with progress.phase("make the tiny model", 1) as bar:
+                _save(scratch)
+                bar.advance()
     return final
 
 

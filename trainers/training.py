@@ -6,15 +6,16 @@ import json
 import math
 import os
 import shutil
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from scienceide.base.paths import building
-from scienceide.base.progress import Progress
+from scienceide.base.progress import Phase
 from scienceide.base.recorder import Recorder
 from scienceide.trainers.config import LoraConfig
-from scienceide.trainers.models import LoadedModel, ModelSpec
+from scienceide.trainers.models import LoadedModel, ModelSpec, write_origin
 
 CHECKPOINTS = "checkpoints"
 MODEL = "model"
@@ -96,26 +97,27 @@ def _whole(checkpoint: Path) -> bool:
     return True
 
 
-def save_model(trainer: Any, tokenizer: Any, folder: Path) -> Path:
-    """Put the trained model, adapter merged, into `folder/model`, whole or not at all; the checkpoints go."""
+def save_model(trainer: Any, loaded: LoadedModel, folder: Path, job: str) -> Path:
+    """Put what `job` made, adapter merged, into `folder/model`, whole or not at all; the checkpoints go."""
     model = trainer.accelerator.unwrap_model(trainer.model)
     if hasattr(model, "merge_and_unload"):
         model = model.merge_and_unload()
     with building(folder / MODEL) as scratch:
         if scratch is not None:
             model.save_pretrained(scratch)
-            tokenizer.save_pretrained(scratch)
+            loaded.tokenizer.save_pretrained(scratch)
+            write_origin(scratch, loaded.spec, job)
     shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
     return folder / MODEL
 
 
-def reporting(recorder: Recorder, progress: Progress) -> Any:
+def reporting(recorder: Recorder, bar: Phase) -> Any:
     """A trainer callback that passes on every number it logs, and every step."""
     from transformers import TrainerCallback
 
     class Reporting(TrainerCallback):  # type: ignore[misc]
         def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-            progress.advance(note=f"step {state.global_step}")
+            bar.advance(note=f"step {state.global_step}")
 
         def on_log(self, args: Any, state: Any, control: Any, logs: Mapping[str, Any] | None = None, **_: Any) -> None:
             values = {k: float(v) for k, v in (logs or {}).items() if isinstance(v, int | float)}
@@ -134,9 +136,10 @@ def silence(trainer: Any) -> None:
 
 
 def quiet_libraries() -> None:
-    """Stop transformers and datasets from drawing bars of their own; warnings stay."""
+    """Stop transformers and datasets from drawing bars of their own, and from telling users what TRL should change."""
     import datasets
     from transformers.utils import logging
 
+    warnings.filterwarnings("ignore", category=FutureWarning, module=r"(transformers|trl|peft)\.")
     logging.disable_progress_bar()
     datasets.disable_progress_bars()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
@@ -41,29 +42,32 @@ def complain(sentence: str) -> None:
     err.print(f"[bold red]scienceide:[/] {_escaped(sentence)}", highlight=False, soft_wrap=True)
 
 
-class Bars:
-    """The `Progress` of the command line: one bar for the phase under way."""
+@dataclass(frozen=True)
+class Bar:
+    """A `Phase` as one bar of the command line."""
 
-    def __init__(self, bars: Progress) -> None:
-        self._bars = bars
-        self._task: TaskID | None = None
-
-    def start(self, phase: str, total: int | None = None) -> None:
-        """A new phase: a new bar."""
-        self._task = self._bars.add_task(_escaped(phase), total=total, note="")
+    bars: Progress
+    task: TaskID
 
     def advance(self, steps: int = 1, note: str = "") -> None:
         """Move the bar."""
-        if self._task is not None:
-            self._bars.update(self._task, advance=steps, note=_escaped(note))
+        self.bars.update(self.task, advance=steps, note=_escaped(note))
 
-    def finish(self, note: str = "") -> None:
-        """Fill the bar and leave it standing."""
-        if self._task is not None:
-            task = next(t for t in self._bars.tasks if t.id == self._task)
-            total = task.total if task.total is not None else max(task.completed, 1)
-            self._bars.update(self._task, total=total, completed=total, note=_escaped(note))
-            self._task = None
+
+@dataclass(frozen=True)
+class Bars:
+    """The `Progress` of the command line: a bar for each phase, which stays when the phase is over."""
+
+    bars: Progress
+
+    @contextmanager
+    def phase(self, name: str, total: int | None = None) -> Iterator[Bar]:
+        """Draw a bar, and fill it at the end."""
+        bar = Bar(self.bars, self.bars.add_task(_escaped(name), total=total, note=""))
+        yield bar
+        task = next(t for t in self.bars.tasks if t.id == bar.task)
+        whole = task.total if task.total is not None else max(task.completed, 1)
+        self.bars.update(task.id, total=whole, completed=whole)
 
 
 @contextmanager
@@ -72,7 +76,7 @@ def bars(quiet: bool = False) -> Iterator[Bars]:
     columns = (
         SpinnerColumn(finished_text="[green]✓[/]"),
         TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
+        BarColumn(bar_width=16),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         TextColumn("[dim]{task.fields[note]}"),

@@ -7,7 +7,8 @@ from scienceide.base.progress import Silent
 from scienceide.envs.catalog import load_environment
 from scienceide.envs.formats import Case, load_toml, to_toml
 from scienceide.envs.grading import Measured
-from scienceide.repo_builders.calibrate import errors_of, legitimate_runs, nudged, with_cpu, with_evidence
+from scienceide.envs.running import with_cpu
+from scienceide.repo_builders.calibrate import errors_of, legitimate_runs, nudged, with_evidence
 from scienceide.repo_builders.placement import Placement
 from scienceide.verifiers import Exact, Location, Norm, ObservableSpec, Outputs
 

@@ -122,15 +122,15 @@ def test_a_killed_build_leaves_nothing_that_looks_whole_and_goes_again(recipe, s
     environment = recipe('commands = ["make"]', makefile=never_built)
     program = textwrap.dedent(
         f"""
+        from scienceide.base.progress import Silent
         from scienceide.envs.catalog import load_environment
         from scienceide.envs.pristine import prepare
         from scienceide.envs.sandbox import provider
 
         class Tell:
-            def start(self, phase, total=None):
-                print(phase, flush=True)
-            def advance(self, steps=1, note=""): pass
-            def finish(self, note=""): pass
+            def phase(self, name, total=None):
+                print(name, flush=True)
+                return Silent().phase(name)
 
         prepare(load_environment({str(environment.folder)!r}), provider({shop.provider.name!r}), Tell())
         """

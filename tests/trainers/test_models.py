@@ -1,12 +1,13 @@
 import subprocess
 import sys
 import zipfile
+from contextlib import nullcontext
 
 import pytest
 
 from scienceide.base.errors import ModelError, UserError
 from scienceide.trainers import smollm2
-from scienceide.trainers.models import MODELS, find_model, load_model, load_tokenizer
+from scienceide.trainers.models import MODELS, ORIGIN, find_model, load_model, load_tokenizer, write_origin
 
 
 def test_importing_the_trainers_costs_nothing():
@@ -49,6 +50,7 @@ def test_a_model_without_a_chat_template_is_refused_in_one_sentence(tiny, tmp_pa
 def test_a_saved_model_is_found_by_its_folder_and_speaks_as_before(tiny, tmp_path):
     tiny.model.save_pretrained(tmp_path)
     tiny.tokenizer.save_pretrained(tmp_path)
+    write_origin(tmp_path, tiny.spec, "sft")
     spec = find_model(str(tmp_path))
     assert spec.speech == "text"
     assert spec.context == 4096
@@ -66,18 +68,38 @@ def test_models_of_the_hub_have_defaults_and_a_clear_error_offline(name):
         load_model(name)
 
 
+def test_a_trained_model_keeps_its_origins_defaults_and_says_what_was_done(tiny, tmp_path):
+    once, twice = tmp_path / "once", tmp_path / "twice"
+    for folder in (once, twice):
+        tiny.model.save_pretrained(folder)
+        tiny.tokenizer.save_pretrained(folder)
+    write_origin(once, tiny.spec, "sft")
+    write_origin(twice, find_model(str(once)), "rl")
+    found = find_model(str(twice))
+    assert found.label == "tiny + sft + rl"
+    assert (found.lora, found.speech, found.context) == (tiny.spec.lora, tiny.spec.speech, tiny.spec.context)
+    assert load_model(str(twice), device="cpu").spec == found
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"base": "unheard-of", "trained": []}', '{"base": "tiny"}'])
+def test_a_folder_with_an_origin_that_makes_no_sense_is_a_foreign_model(tiny, tmp_path, text):
+    tiny.model.save_pretrained(tmp_path)
+    tiny.tokenizer.save_pretrained(tmp_path)
+    (tmp_path / ORIGIN).write_text(text)
+    assert find_model(str(tmp_path)).speech == "tools"
+    assert find_model(str(tmp_path)).label == str(tmp_path)
+
+
 class Steps:
     def __init__(self):
         self.phases, self.done = [], 0
 
-    def start(self, phase, total=None):
-        self.phases.append(phase)
+    def phase(self, name, total=None):
+        self.phases.append(name)
+        return nullcontext(self)
 
     def advance(self, steps=1, note=""):
         self.done += steps
-
-    def finish(self, note=""):
-        pass
 
 
 @pytest.fixture
