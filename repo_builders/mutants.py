@@ -1,4 +1,4 @@
-"""Running mutants cheaply: one warm sandbox, only the runs that reach the mutated line, each kept on disk.
+"""Running mutants cheaply: warm sandboxes side by side, only the runs that reach the mutated line, each kept on disk.
 
 A mutant that was measured before, in this process or one that was killed, costs reading a file.
 """
@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -52,9 +54,25 @@ class _Ran:
 
 
 class MutantRunner:
-    """Measures mutants of one environment, one at a time, in a sandbox that is reset in between."""
+    """Measures mutants of one environment in sandboxes that are reset in between, one for each core.
 
-    def __init__(self, ready: ReadyEnvironment, coverage: Coverage) -> None:
+    Whoever asks for one mutant after another says with `foresee` which may come next, so that no core is idle;
+    what is asked for, and in which order, decides all results.
+    """
+
+    def __init__(self, ready: ReadyEnvironment, coverage: Coverage, workers: int | None = None) -> None:
+        """Cheap.
+
+        Args:
+            ready: the environment.
+            coverage: which runs reach which line.
+            workers: sandboxes at work at a time; one for each core when left out.
+        """
+        self._workers = workers or os.cpu_count() or 1
+        self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="mutants")
+        self._idle: list[Sandbox] = []
+        self._coming: Iterator[Candidate] = iter(())
+        self._started: dict[Path, Future[dict[str, _Ran]]] = {}
         self._ready = ready
         self._coverage = coverage
         # What a recipe does not yet say, how long a run takes, decides how soon a mutant counts as hanging.
@@ -63,8 +81,11 @@ class MutantRunner:
             spec.id: replace(spec, case=with_cpu(spec.case, [pristine[spec.id].result.cpu_s])) for spec in ready.specs
         }
         self._read = reader(ready.pristine.layer)
-        self._sandbox: Sandbox | None = None
         self._key = runs_key(ready)
+
+    def foresee(self, candidates: Iterable[Candidate]) -> None:
+        """Say which candidates may be asked for next; they are looked at only as far as there is room."""
+        self._coming = iter(candidates)
 
     def measure(self, candidate: Candidate) -> Mutant:
         """Run what reaches the candidate's statement; everything else keeps its reference outputs.
@@ -73,19 +94,41 @@ class MutantRunner:
             TaskError: the candidate does not fit the source.
             SandboxError: the sandbox failed.
         """
-        edit = candidate.edit
-        runs = self._coverage.reaching(edit.file, candidate.statement, edit.line)
+        runs = self._reaching(candidate)
         if not runs:
             return Mutant(candidate, self._as_measured({}), died="reached")
-        path = self._path(candidate)
-        ran = _load(path) if path.is_file() else None
-        if ran is None:
-            ran = self._run(candidate, runs)
-            _save(path, ran)
+        ran = self._start(candidate, runs).result()
         if not ran:
             return Mutant(candidate, self._as_measured({}), died="builds")
         hung = any(r.hung for r in ran.values())
         return Mutant(candidate, self._as_measured(ran), died="halts" if hung else "")
+
+    def _start(self, candidate: Candidate, runs: Iterable[str]) -> Future[dict[str, _Ran]]:
+        """Set the candidate going, and as many of those that may come next as there is room for."""
+        asked = self._submit(candidate, runs)
+        while sum(not future.done() for future in self._started.values()) < 2 * self._workers:
+            coming = next(self._coming, None)
+            if coming is None:
+                break
+            self._submit(coming, self._reaching(coming))
+        return asked
+
+    def _submit(self, candidate: Candidate, runs: Iterable[str]) -> Future[dict[str, _Ran]]:
+        path = self._path(candidate)
+        if path not in self._started:
+            self._started[path] = self._pool.submit(self._remembered, path, candidate, runs)
+        return self._started[path]
+
+    def _remembered(self, path: Path, candidate: Candidate, runs: Iterable[str]) -> dict[str, _Ran]:
+        if path.is_file():
+            return _load(path)
+        ran = self._run(candidate, runs)
+        _save(path, ran)
+        return ran
+
+    def _reaching(self, candidate: Candidate) -> list[str]:
+        edit = candidate.edit
+        return list(self._coverage.reaching(edit.file, candidate.statement, edit.line))
 
     def again(self, candidate: Candidate) -> Measured:
         """Run a candidate afresh, whatever is remembered of it.
@@ -93,16 +136,13 @@ class MutantRunner:
         Raises:
             SandboxError: the sandbox failed.
         """
-        edit = candidate.edit
-        return self._as_measured(
-            self._run(candidate, self._coverage.reaching(edit.file, candidate.statement, edit.line))
-        )
+        return self._as_measured(self._run(candidate, self._reaching(candidate)))
 
     def close(self) -> None:
-        """End the sandbox."""
-        if self._sandbox is not None:
-            self._sandbox.close()
-            self._sandbox = None
+        """End what is under way, and the sandboxes."""
+        self._pool.shutdown(cancel_futures=True)
+        while self._idle:
+            self._idle.pop().close()
 
     def __enter__(self) -> MutantRunner:
         return self
@@ -119,21 +159,28 @@ class MutantRunner:
         """Outputs by run; none at all where the mutant does not build. Stops at a run that hangs."""
         environment = self._ready.pristine.environment
         contents = broken_files(Defect(edits=(candidate.edit,)), self._read)
-        if self._sandbox is None:
-            self._sandbox = self._ready.pristine.provider.acquire(self._ready.pristine.spec(purpose="build"))
         ran: dict[str, _Ran] = {}
-        put(self._sandbox, contents)
-        built = rebuild(self._sandbox, environment, list(contents))
+        sandbox = self._sandbox()
+        put(sandbox, contents)
+        built = rebuild(sandbox, environment, list(contents))
         if built is None or built.exit_code == 0:
             for spec in (self._specs[run] for run in runs):
-                run = run_case(self._sandbox, environment, spec)
+                run = run_case(sandbox, environment, spec)
                 failure = "" if run.result.exit_code == 0 else describe_end(run.result)
                 hung = run.result.killed_by in ("cpu", "wall")
                 ran[spec.id] = _Ran(run.files, failure, run.result.cpu_s, hung)
                 if hung:
                     break
-        self._sandbox.reset()
+        sandbox.reset()
+        self._idle.append(sandbox)
         return ran
+
+    def _sandbox(self) -> Sandbox:
+        """An idle one, or a new one; one that failed is not seen again and ends with its provider."""
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return self._ready.pristine.provider.acquire(self._ready.pristine.spec(purpose="build"))
 
     def _as_measured(self, ran: Mapping[str, _Ran]) -> Measured:
         outputs: dict[str, Outputs] = dict(self._ready.references)

@@ -198,6 +198,7 @@ def _calibrated(
 ) -> ReadyEnvironment:
     """The environment with placed tolerances, written into its case files."""
     sample = order[: build.options.signal_mutants]
+    runner.foresee(sample)
     mutants = [runner.measure(c) for c in track(build.progress, "signal mutants", sample, len(sample))]
     placed = calibration.calibrate(ready, mutants, build.progress)
     runs = references(ready.pristine, ready.specs)
@@ -221,6 +222,7 @@ def _screen(
     siblings = Siblings(ready.pristine.source)
     kept: list[tasks.Assessment] = []
     tried = 0
+    runner.foresee(c for c in order if quota.admits(c) and not siblings.give_away(c))
     with build.progress.phase("screen mutants", wanted) as bar:
         for candidate in order:
             if len(kept) >= wanted or tried >= wanted * build.options.screened_per_task:

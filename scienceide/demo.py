@@ -44,7 +44,7 @@ class DemoSize:
     heldout: int = 16
     """Held-out tasks that the three models are measured on."""
     sft_epochs: float = 4.0
-    rl_steps: int = 3
+    rl_steps: int = 8
     rl_groups: int = 1
     rl_generations: int = 8
 
@@ -89,9 +89,9 @@ def run_demo(
             return found.as_json()
 
         results = {model: phases.do("base", lambda: measure("base", model))}
-        tuned = phases.do("sft", lambda: _sft(run, sandbox, size, model, environments, progress))
+        tuned = phases.do("sft", lambda: _sft(run, size, model, environments, shop, progress))
         results["… after SFT"] = phases.do("eval-sft", lambda: measure("sft", tuned["model"]))
-        better = phases.do("rl", lambda: _rl(run, sandbox, size, tuned["model"], environments, shop, progress))
+        better = phases.do("rl", lambda: _rl(run, size, tuned["model"], environments, shop, progress))
         results["… after SFT and RL"] = phases.do("eval-rl", lambda: measure("rl", better["model"]))
     models = tuple({**found, "model": name} for name, found in results.items())
     return DemoResult(tuple(rows), models, run.folder)
@@ -143,27 +143,21 @@ def _anchors(name: str, size: DemoSize, shop: Workshop, run: Run, progress: Prog
 
 
 def gate_summary(reports: Sequence[Any]) -> str:
-    """`252 of 252`: how many gates were passed, over all tasks."""
+    """`252/252`: how many gates were passed, over all tasks."""
     results = [gate for report in reports for gate in report]
-    return f"{sum(bool(gate['passed']) for gate in results)} of {len(results)}"
+    return f"{sum(bool(gate['passed']) for gate in results)}/{len(results)}"
 
 
 def _sft(
-    run: Run, sandbox: str, size: DemoSize, model: str, environments: Sequence[str], progress: Progress
+    run: Run, size: DemoSize, model: str, environments: Sequence[str], shop: Workshop, progress: Progress
 ) -> dict[str, Any]:
     train = [t.id for t in tasks(split="train") if t.environment.name in environments]
-    config = SFTConfig(model=model, tasks=tuple(train), epochs=size.sft_epochs, sandbox=sandbox)
-    return train_sft(config, run.folder / "sft", recorder=run, progress=progress).as_json()
+    config = SFTConfig(model=model, tasks=tuple(train), epochs=size.sft_epochs)
+    return train_sft(config, run.folder / "sft", shop=shop, recorder=run, progress=progress).as_json()
 
 
 def _rl(
-    run: Run,
-    sandbox: str,
-    size: DemoSize,
-    model: str,
-    environments: Sequence[str],
-    shop: Workshop,
-    progress: Progress,
+    run: Run, size: DemoSize, model: str, environments: Sequence[str], shop: Workshop, progress: Progress
 ) -> dict[str, Any]:
     config = RLConfig(
         model=model,
@@ -172,7 +166,6 @@ def _rl(
         groups=size.rl_groups,
         generations=size.rl_generations,
         batch=size.rl_groups * size.rl_generations,
-        sandbox=sandbox,
         save_steps=1,
     )
     return train_rl(config, run.folder / "rl", shop=shop, recorder=run, progress=progress).as_json()
@@ -183,14 +176,14 @@ def table(result: DemoResult) -> list[Table]:
     from rich.table import Table
 
     first = Table(title="Environments", title_justify="left", title_style="bold", header_style="bold")
-    for column in ("environment", "cases", "train", "held-out", "gates passed", "oracle", "nop"):
-        first.add_column(column, justify="left" if column == "environment" else "right")
+    for column in ("environment", "cases", "train", "held-out", "gates", "oracle", "nop"):
+        first.add_column(column, justify="left" if column == "environment" else "right", no_wrap=True)
     for row in result.environments:
         numbers = [str(row[k]) for k in ("cases", "train", "heldout", "gates")]
         first.add_row(row["environment"], *numbers, _mean(row["oracle"]), _mean(row["nop"]))
     second = Table(title="Held-out repair reward (90 % intervals)", title_justify="left", title_style="bold")
     for column in ("model", "tasks", "hinted", "solved", "without hint", "solved"):
-        second.add_column(column, justify="left" if column == "model" else "right")
+        second.add_column(column, justify="left" if column == "model" else "right", no_wrap=True)
     for row in result.models:
         hinted, unhinted = model_row(row, 1), model_row(row, None)
         second.add_row(row["model"], str(hinted["tasks"]), *_cells(hinted), *_cells(unhinted))
@@ -208,8 +201,8 @@ def _cells(row: dict[str, Any]) -> tuple[str, str]:
     if reward is None:
         return "ungraded", "–"
     share = next(iter(solved.values()))["mean"]
-    return f"{reward['mean']:.3f} [{reward['low']:.3f}, {reward['high']:.3f}]", f"{share:.0%}"
+    return f"{reward['mean']:.2f} [{reward['low']:.2f}, {reward['high']:.2f}]", f"{share:.0%}"
 
 
 def _mean(rewards: Sequence[float]) -> str:
-    return f"{sum(rewards) / len(rewards):.3f} (n = {len(rewards)})" if rewards else "–"
+    return f"{sum(rewards) / len(rewards):.2f} (n={len(rewards)})" if rewards else "–"

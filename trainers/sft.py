@@ -12,6 +12,7 @@ import json
 import math
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,7 @@ def train_sft(
     config: SFTConfig,
     folder: Path,
     *,
+    shop: Workshop | None = None,
     recorder: Recorder | None = None,
     progress: Progress | None = None,
 ) -> SFTResult:
@@ -82,7 +84,7 @@ def train_sft(
         SandboxError: the oracle found no sandbox.
     """
     report, bar = recorder or Unrecorded(), progress or Silent()
-    records = _records(config, folder, report, bar)
+    records = _records(config, folder, shop, report, bar)
     good = worth_learning(records, config.min_reward)
     refuse_leakage([load_task(task) for task in sorted({record.task for record in good})])
     return fit(config, good, folder, recorder=report, progress=bar)
@@ -125,7 +127,9 @@ def _read_result(path: Path) -> SFTResult:
     return SFTResult(**{**data, "model": Path(data["model"])})
 
 
-def _records(config: SFTConfig, folder: Path, recorder: Recorder, progress: Progress) -> list[EpisodeRecord]:
+def _records(
+    config: SFTConfig, folder: Path, shop: Workshop | None, recorder: Recorder, progress: Progress
+) -> list[EpisodeRecord]:
     """The given trajectories, or the oracle's on the train tasks."""
     if config.trajectories:
         stores = [Path(path) for path in config.trajectories]
@@ -138,10 +142,10 @@ def _records(config: SFTConfig, folder: Path, recorder: Recorder, progress: Prog
     store = Trajectories(folder / "trajectories")
     done = store.read()
     missing = [job for job in jobs([t.id for t in tasks], hints=(1,)) if job.task not in {r.task for r in done}]
-    with Workshop(config.sandbox, progress=progress) as shop:
-        oracle = Oracle(find_style(config.style))
+    oracle = Oracle(find_style(config.style))
+    with nullcontext(shop) if shop is not None else Workshop(config.sandbox, progress=progress) as place:
         new = collect(
-            oracle, shop, missing, concurrency=config.concurrency, store=store, recorder=recorder, progress=progress
+            oracle, place, missing, concurrency=config.concurrency, store=store, recorder=recorder, progress=progress
         )
     return done + new.records
 

@@ -10,11 +10,21 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.table import Table
 
 out = Console()
 err = Console(stderr=True)
+_MANY = 10_000
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON value and nothing else.")]
 Sandbox = Annotated[str, typer.Option(envvar="SANDBOX", help="auto, bubblewrap or docker.", show_default=True)]
@@ -70,6 +80,16 @@ class Bars:
         self.bars.update(task.id, total=whole, completed=whole)
 
 
+class _Count(ProgressColumn):
+    """`3/16`; of what is counted in bytes the share."""
+
+    def render(self, task: Task) -> str:
+        """As rich asks for it."""
+        if task.total is None:
+            return ""
+        return f"{task.percentage:.0f} %" if task.total > _MANY else f"{task.completed:.0f}/{task.total:.0f}"
+
+
 @contextmanager
 def bars(quiet: bool = False) -> Iterator[Bars]:
     """Progress bars on stderr while the block runs; none when `quiet`."""
@@ -77,7 +97,7 @@ def bars(quiet: bool = False) -> Iterator[Bars]:
         SpinnerColumn(finished_text="[green]✓[/]"),
         TextColumn("{task.description}"),
         BarColumn(bar_width=16),
-        MofNCompleteColumn(),
+        _Count(),
         TimeElapsedColumn(),
         TextColumn("[dim]{task.fields[note]}"),
     )
