@@ -7,10 +7,12 @@ where it was. The output folder appears whole, or not at all.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -255,11 +257,16 @@ def _gate(
     with build.progress.phase("search the system"):
         sweep = sweep_system(drafts, bench)
     passed: list[tuple[Draft, list[GateResult], float]] = []
-    with build.progress.phase("gates", build.options.tasks) as bar:
-        for draft in drafts:
+    with (
+        build.progress.phase("gates", build.options.tasks) as bar,
+        ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="gates") as pool,
+    ):
+        trials = [pool.submit(_results, Trial(draft, bench, sweep)) for draft in drafts]
+        for draft, trial in zip(drafts, trials, strict=True):
             if len(passed) >= build.options.tasks:
+                pool.shutdown(cancel_futures=True)
                 break
-            results, cpu_s = _results(Trial(draft, bench, sweep))
+            results, cpu_s = trial.result()
             build.report.count_gates(results)
             if all(result.passed for result in results):
                 passed.append((draft, results, cpu_s))
