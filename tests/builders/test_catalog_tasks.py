@@ -29,7 +29,7 @@ def test_there_are_published_tasks():
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_enough_tasks_on_two_sides(name):
     tasks = tasks_of(name)
-    assert len(tasks) >= 15
+    assert len(tasks) >= 20
     sides = {side: [t for _, t, _ in tasks.values() if t.split == side] for side in ("train", "heldout")}
     assert len(sides["train"]) >= 8
     assert len(sides["heldout"]) >= 6
