@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from pathlib import Path
 
 from scienceide.base.errors import TaskError
+from scienceide.base.lazy import lazy
 from scienceide.envs.defects import fixed_files
 from scienceide.envs.grading import Judge, Measured
 from scienceide.envs.workshop import build_layer
@@ -26,22 +26,22 @@ class Trial:
         self.bench = bench
         self._sweep = sweep
 
-    @cached_property
+    @lazy
     def pristine(self) -> Mapping[str, bytes]:
         """The files that the defect changes, as they were."""
         return {edit.file: self.bench.pristine_bytes(edit.file) for edit in self.draft.defect.edits}
 
-    @cached_property
+    @lazy
     def initial(self) -> Mapping[str, bytes]:
         """The same files with the defect."""
         return self.bench.initial(self.draft)
 
-    @cached_property
+    @lazy
     def fixed(self) -> Mapping[str, bytes]:
         """The same files after the exact inverse."""
         return fixed_files(self.draft.defect, self.bench.pristine_bytes)
 
-    @cached_property
+    @lazy
     def layer(self) -> Path | str:
         """The built initial tree, or why it does not build."""
         try:
@@ -49,7 +49,7 @@ class Trial:
         except TaskError as error:
             return str(error)
 
-    @cached_property
+    @lazy
     def untouched(self) -> tuple[Verdict, ...]:
         """Verdicts of the untouched task, each from runs of its own.
 
@@ -60,12 +60,12 @@ class Trial:
         again = (self.bench.runner.again(self.draft.candidate) for _ in range(REPEATS - 1))
         return (first, *(self._verdict(measured) for measured in again))
 
-    @cached_property
+    @lazy
     def repaired(self) -> Verdict:
         """The verdict of the known fix."""
         return self._verdict(self.bench.run_all(self.fixed))
 
-    @cached_property
+    @lazy
     def search(self) -> Report:
         """What of the answer lies in the sandbox as the agent sees it."""
         assert isinstance(self.layer, Path)

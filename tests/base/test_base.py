@@ -113,3 +113,28 @@ def test_every_fault_says_whose_it_is():
 
 def test_track_yields_everything():
     assert list(track(Silent(), "phase", [1, 2, 3])) == [1, 2, 3]
+
+
+def test_a_lazy_attribute_is_worked_out_once_and_for_two_instances_at_the_same_time():
+    from concurrent.futures import ThreadPoolExecutor
+    from threading import Barrier
+
+    from scienceide.base.lazy import lazy
+
+    both = Barrier(2)
+
+    class Fact:
+        asked = 0
+
+        @lazy
+        def value(self):
+            """What it is."""
+            self.asked += 1
+            both.wait(timeout=10)
+            return object()
+
+    facts = [Fact(), Fact()]
+    with ThreadPoolExecutor(2) as pool:
+        first = list(pool.map(lambda fact: fact.value, facts))
+    assert [fact.value for fact in facts] == first
+    assert [fact.asked for fact in facts] == [1, 1]
